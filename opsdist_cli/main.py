@@ -1,0 +1,143 @@
+"""The root group, the table of commands, and the only place where errors become exit codes.
+
+May import: click, and from this package; commands are imported when used, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+import difflib
+import signal
+import sys
+import traceback
+from importlib import import_module
+from typing import Any
+
+import click
+
+from opsdist_cli.params import shared_options
+from opsdist_cli.screen import Screen
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "info": ("opsdist_cli.commands.info", "what this host has, and which backends are ready"),
+    "perf": ("opsdist_cli.commands.perf", "measure a collective: time, bandwidth, efficiency, correctness"),
+    "explain": ("opsdist_cli.commands.explain", "show an algorithm's plan, its steps, bytes and predicted time"),
+    "suite": ("opsdist_cli.commands.suite", "run a named list of checks, such as smoke for CI"),
+}
+"""name -> (module, summary). A command lives in `commands/<name>.py` as a function of that name."""
+
+
+class Commands(click.Group):
+    """Looks names up in COMMANDS and imports on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"Commands: {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command '{args[0]}'. {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="opsdist", prog_name="opsdist", message="%(prog)s %(version)s")
+@shared_options
+def opsdist() -> None:
+    """Validates and benchmarks the communication of distributed AI clusters.
+
+    \b
+    Examples:
+      opsdist perf allreduce --size 1G --loop 100
+      opsdist perf allreduce --algorithm all --size 8:64M
+      opsdist explain allreduce --algorithm ring -n 5
+      opsdist info
+      opsdist suite smoke
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the console script."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code (contract.md, "Exits"). Raises nothing."""
+    screen = Screen()
+    previous = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        outcome: Any = opsdist.main(arguments, prog_name="opsdist", standalone_mode=False, obj=screen)
+        code = outcome if isinstance(outcome, int) else 0
+    except (KeyboardInterrupt, click.Abort):
+        screen.note("opsdist: interrupted", level=-1)
+        code = 128 + signal.SIGINT
+    except _Terminated:
+        screen.note("opsdist: terminated", level=-1)
+        code = 128 + signal.SIGTERM
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        code = _usage(error, screen)
+    except Exception as error:  # the one place where any error becomes words and a code
+        code = _failed(error, screen)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    _flush()
+    return code
+
+
+class _Terminated(BaseException):
+    """SIGTERM, unwound like Ctrl-C, so that whatever cleans up on one cleans up on the other."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated
+
+
+def _usage(error: click.ClickException, screen: Screen) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        screen.note(error.format_message(), level=-1)
+        return 2
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context else "opsdist"
+    screen.note(f"{where}: {error.format_message()}\nTry '{where} --help'.", level=-1)
+    return 2
+
+
+def _failed(error: Exception, screen: Screen) -> int:
+    """Errors of the packages below arrive here as they were raised; hints travel as notes."""
+    from collectives.errors import CollectiveError
+    from collectives.errors import UsageError as CollectiveUsageError
+    from probes.errors import ProbeError
+    from suites.errors import SuiteError, UsageError
+
+    if screen.debug:
+        screen.note("".join(traceback.format_exception(error)).rstrip(), level=-1)
+    known = isinstance(error, CollectiveError | ProbeError | SuiteError | OSError)
+    kind = "" if known else f"internal error ({type(error).__name__}): "
+    screen.note(f"opsdist: {kind}{error}", level=-1)
+    for hint in getattr(error, "__notes__", ()):
+        screen.note(f"  {hint}", level=-1)
+    if not known and not screen.debug:
+        screen.note("  --debug shows the traceback", level=-1)
+    return 2 if isinstance(error, UsageError | CollectiveUsageError) else 3
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (BrokenPipeError, ValueError):
+            pass

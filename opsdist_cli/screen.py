@@ -1,0 +1,52 @@
+"""Where words go: results to stdout, everything else to stderr, each with its own colour decision.
+
+A reader that leaves early (`| head`) must not change the verdict, so a closed stdout is remembered and ignored.
+May import: click.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TextIO
+
+import click
+
+
+@dataclass(slots=True)
+class Screen:
+    """The terminal as this run may use it."""
+
+    verbosity: int = 0
+    debug: bool = False
+    color: bool | None = None
+    reserved: bool = False
+    """stdout belongs to a machine format: what would be printed for people is dropped."""
+
+    def result(self, text: str) -> None:
+        """A line of the result, for people."""
+        if not self.reserved:
+            self._write(sys.stdout, text)
+
+    def machine(self, text: str) -> None:
+        """The machine format that reserved stdout."""
+        self._write(sys.stdout, text, newline=False)
+
+    def note(self, text: str, *, level: int = 0) -> None:
+        """A remark on stderr; shown from this verbosity on (-q is -1, -v is 1)."""
+        if self.verbosity >= level:
+            self._write(sys.stderr, text)
+
+    def colored(self, stream: TextIO) -> bool:
+        """NO_COLOR, TERM=dumb and --no-color switch off; FORCE_COLOR on; else whatever the stream is."""
+        if self.color is False or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+    def _write(self, stream: TextIO, text: str, *, newline: bool = True) -> None:
+        try:
+            click.echo(text, file=stream, nl=newline, color=self.colored(stream))
+        except BrokenPipeError:
+            # Later writes, and the interpreter's own flush at exit, then go nowhere instead of failing.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,112 @@
+"""The record of a run: findings, verdict and report, to and from JSON.
+
+Everything else in opsdist speaks seconds, bytes and bytes/second; only this file turns them into the units of the
+record (microseconds and GB/s = 1e9 bytes/s). May import: the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.metadata import version
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+
+class Status(StrEnum):
+    """How a check ended. Missing data is never a pass."""
+
+    PASS = "pass"
+    INFO = "info"
+    WARN = "warn"
+    FAIL = "fail"
+    SKIP = "skip"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The judgement of one check about one subject.
+
+    `subject` holds any of host, rank, device, link; `evidence` holds what was read or measured, JSON values only.
+    """
+
+    check: str
+    status: Status
+    message: str
+    subject: Mapping[str, Any] = field(default_factory=dict)
+    remedy: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "status": str(self.status),
+            "subject": dict(self.subject),
+            "message": self.message,
+            "remedy": self.remedy,
+            "evidence": dict(self.evidence),
+        }
+
+
+def exit_code(statuses: Iterable[Status], *, strict: bool = False) -> int:
+    """The exit of a run: 1 (failed) wins over 3 (no verdict) wins over 0. With `strict` a warning is a failure.
+
+    A run in which nothing was judged has no verdict.
+    """
+    seen = set(statuses) - {Status.SKIP}
+    if Status.FAIL in seen or (strict and Status.WARN in seen):
+        return 1
+    return 3 if not seen or Status.ERROR in seen else 0
+
+
+STATUS_OF_EXIT = {0: "pass", 1: "fail"}
+
+
+@dataclass(slots=True)
+class Report:
+    """One run. `body` holds the keys its kind adds (results, hosts, counts ...)."""
+
+    kind: str
+    command: list[str]
+    started: datetime
+    findings: list[Finding] = field(default_factory=list)
+    body: dict[str, Any] = field(default_factory=dict)
+    ended: datetime | None = None
+    exit_code: int = 3
+
+    def record(self) -> dict[str, Any]:
+        """The JSON object of contract.md: plain numbers, absent is null, never NaN."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "kind": self.kind,
+            "opsdist": version("opsdist"),
+            "command": list(self.command),
+            "started": timestamp(self.started),
+            "ended": timestamp(self.ended or now()),
+            "status": STATUS_OF_EXIT.get(self.exit_code, "error"),
+            "exit_code": self.exit_code,
+            "findings": [finding.record() for finding in self.findings],
+            **self.body,
+        }
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def microseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e6
+
+
+def gigabytes_per_second(rate: float | None) -> float | None:
+    """bytes/second to GB/s, decimal."""
+    return None if rate is None else rate / 1e9
