@@ -33,5 +33,5 @@ class MismatchError(CollectiveError):
         self.peer = peer
 
 
-class BackendUnavailable(CollectiveError):  # noqa: N818 (a state, told with its reason)
+class BackendUnavailable(CollectiveError):
     """A backend cannot be used here; the message is the reason and the remedy."""

@@ -5,6 +5,7 @@ May import: click, and from this package; commands are imported when used, so th
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import signal
 import sys
@@ -137,7 +138,5 @@ def _failed(error: Exception, screen: Screen) -> int:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(BrokenPipeError, ValueError):
             stream.flush()
-        except (BrokenPipeError, ValueError):
-            pass

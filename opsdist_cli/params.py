@@ -87,7 +87,7 @@ def parse_size(text: str) -> int:
     return int(value)
 
 
-class Size(click.ParamType):
+class Size(click.ParamType[int]):
     """One size in bytes."""
 
     name = "size"
@@ -99,7 +99,7 @@ class Size(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """Seconds from `500ms`, `30s`, `5m`, `1h`."""
 
     name = "duration"

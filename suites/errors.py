@@ -13,7 +13,7 @@ class LaunchError(SuiteError):
     """Ranks could not be started, or the world they formed is not the one asked for."""
 
 
-class Interrupted(SuiteError):  # noqa: N818 (a request of the user, not a fault)
+class Interrupted(SuiteError):
     """The run was ended from outside; `signal_number` says by which signal."""
 
     def __init__(self, signal_number: int) -> None:

@@ -5,7 +5,7 @@ FORMATS maps a format's name to its renderer, as "module:function", imported whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 

@@ -1,0 +1,111 @@
+"""DTYPES and OPERATORS: element types, their synonyms, and how operands are folded.
+
+The rules of arithmetic that every engine follows, so that all give the same bits: operands are combined in list
+order; float16 and bfloat16 are accumulated in float32 and rounded once per fold; `avg` divides in the fold that
+completes an element; integers wrap, and their `avg` truncates toward zero, as in C.
+May import: numpy, ml_dtypes, errors.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from collectives.errors import UsageError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "int8": np.dtype(np.int8),
+    "uint8": np.dtype(np.uint8),
+    "int32": np.dtype(np.int32),
+    "uint32": np.dtype(np.uint32),
+    "int64": np.dtype(np.int64),
+    "uint64": np.dtype(np.uint64),
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float32": np.dtype(np.float32),
+    "float64": np.dtype(np.float64),
+}
+
+SYNONYMS: dict[str, str] = {
+    "fp32": "float32", "float": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16",
+    "bfp16": "bfloat16", "fp64": "float64", "double": "float64", "char": "int8", "uchar": "uint8", "int": "int32",
+    "uint": "uint32", "long": "int64",
+}  # fmt: skip
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "avg": np.add,
+}
+
+_NARROW = (DTYPES["float16"], DTYPES["bfloat16"])
+_BLOCK = 1 << 16
+"""Elements folded at a time, so that the accumulator stays in the cache and memory stays bounded."""
+
+
+def dtype_named(name: str) -> tuple[str, np.dtype[Any]]:
+    """The table's name and dtype for a name or synonym. Raises UsageError with the nearest known word."""
+    canonical = SYNONYMS.get(name.lower(), name.lower())
+    if canonical not in DTYPES:
+        raise UsageError(unknown("dtype", name, [*DTYPES, *SYNONYMS]))
+    return canonical, DTYPES[canonical]
+
+
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The table's name of a numpy dtype. Raises UsageError."""
+    for name, known in DTYPES.items():
+        if known == dtype:
+            return name
+    raise UsageError(f"dtype {dtype} is not supported; use one of {', '.join(DTYPES)}")
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The words for a name that is in no table, with the nearest that is."""
+    known = list(known)
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+    return f"unknown {what} '{name}': {hint}"
+
+
+def fold(operands: Sequence[Array], into: Array, operator: str, divisor: int = 1) -> None:
+    """Combine the operands in list order into `into`, which may be one of them.
+
+    All are one-dimensional, of one length and dtype. With a `divisor` above 1 (operator avg, last fold) the result is
+    divided by it.
+    """
+    dtype = into.dtype
+    combine = OPERATORS[operator]
+    wide = np.dtype(np.float32) if dtype in _NARROW else dtype
+    if len(operands) == 2 and wide == dtype and divisor == 1:
+        combine(operands[0], operands[1], out=into)
+        return
+    accumulator = np.empty(min(len(into), _BLOCK), wide)
+    for start in range(0, len(into), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        sums = accumulator[: len(into[part])]
+        np.copyto(sums, operands[0][part])
+        for operand in operands[1:]:
+            combine(sums, operand[part].astype(wide, copy=False), out=sums)
+        if divisor > 1:
+            _divide(sums, divisor)
+        np.copyto(into[part], sums, casting="unsafe")
+
+
+def _divide(sums: Array, divisor: int) -> None:
+    """In place; integers truncate toward zero."""
+    if sums.dtype.kind == "f":
+        np.divide(sums, sums.dtype.type(divisor), out=sums)
+    elif sums.dtype.kind == "u":
+        np.floor_divide(sums, sums.dtype.type(divisor), out=sums)
+    else:
+        remainder = np.fmod(sums, sums.dtype.type(divisor))
+        np.subtract(sums, remainder, out=sums)
+        np.floor_divide(sums, sums.dtype.type(divisor), out=sums)

@@ -1,0 +1,224 @@
+"""COLLECTIVES: what each collective is, independent of how it is done.
+
+A row says which blocks a rank holds, what its receive buffer must contain afterwards (the oracle, used by the proof
+and by the check of real data), where in-place buffers coincide, and what bandwidth means for it.
+May import: schedule, errors.
+
+Conventions follow NCCL and nccl-tests: `size` is the total over all ranks for allgather, reduce_scatter, alltoall,
+gather and scatter; bus factors are those of nccl-tests' doc/PERFORMANCE.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from collectives.errors import UsageError
+from collectives.schedule import Shape
+
+Counts = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of the oracle: elements [start, stop) of a receive buffer hold, from source index `source` on, the
+    contributions of `ranks` (reduced, if there are several)."""
+
+    start: int
+    stop: int
+    ranks: tuple[int, ...]
+    source: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One row. Functions of (rank, size, count, root) give blocks; `count` is the elements per rank and block."""
+
+    name: str
+    summary: str
+    counts: Callable[[int, int, int, int], Counts]
+    oracle: Callable[[Shape, int], list[Piece]]
+    """The wanted receive buffer of a rank, for its shape and the count it was made from."""
+    bus_factor: Callable[[int], float]
+    """busbw = algbw * bus_factor(world size)."""
+    blocks: Callable[[int], int]
+    """How many counts make the size: size = count * blocks(world size) * item size."""
+    traffic: Callable[[int], tuple[float, float]]
+    """(read, written) by all ranks together in memory, at the least, as multiples of the size."""
+    alias: Callable[[Shape], int | None] | None = None
+    """In place, send element i is receive element i + alias; None for a rank without one of the two buffers. No
+    function: the collective has no in-place form."""
+    reduces: bool = False
+    rooted: bool = False
+
+    def shape(
+        self,
+        rank: int,
+        size: int,
+        count: int,
+        *,
+        root: int = 0,
+        groups: tuple[tuple[int, ...], ...] = (),
+        in_place: bool = False,
+    ) -> Shape:
+        """The shape of a call with `count` elements. Raises UsageError."""
+        if in_place and self.alias is None:
+            raise UsageError(f"{self.name} has no in-place form")
+        if not 0 <= root < size:
+            raise UsageError(f"root {root} is not a rank of a world of {size}")
+        send_counts, recv_counts = self.counts(rank, size, count, root)
+        return Shape(rank, size, send_counts, recv_counts, root, groups, in_place)
+
+
+def _skewed(rank: int, size: int, count: int) -> tuple[int, ...]:
+    """alltoallv's load: size * count elements, the block for peer p in proportion to (rank + p) % size + 1.
+
+    Symmetric in rank and peer, so what a rank sends to a peer is what it receives from it.
+    """
+    weights = [(rank + peer) % size + 1 for peer in range(size)]
+    return tuple(2 * count * weight // (size + 1) for weight in weights)
+
+
+def _everything(shape: Shape, count: int) -> list[Piece]:
+    return [Piece(0, shape.recv.count, tuple(range(shape.size)), 0)]
+
+
+def _from_peers(source: Callable[[Shape, int, int], int]) -> Callable[[Shape, int], list[Piece]]:
+    """Receive block p comes from rank p, where it starts at `source(shape, p, count)`."""
+
+    def oracle(shape: Shape, count: int) -> list[Piece]:
+        blocks = [shape.recv_block(peer) for peer in range(len(shape.recv_counts))]
+        return [Piece(b.start, b.stop, (peer,), source(shape, peer, count)) for peer, b in enumerate(blocks)]
+
+    return oracle
+
+
+def _bus_all_but_own(size: int) -> float:
+    return (size - 1) / size
+
+
+_one: Callable[[int], float] = lambda size: 1.0  # noqa: E731 (a constant column of the table)
+_single: Callable[[int], int] = lambda size: 1  # noqa: E731
+_per_rank: Callable[[int], int] = lambda size: size  # noqa: E731
+
+
+COLLECTIVES: dict[str, Collective] = {
+    row.name: row
+    for row in (
+        Collective(
+            "allreduce",
+            "every rank gets the reduction of all",
+            counts=lambda rank, size, count, root: ((count,), (count,)),
+            oracle=_everything,
+            bus_factor=lambda size: 2 * (size - 1) / size,
+            blocks=_single,
+            traffic=lambda size: (size, size),
+            alias=lambda shape: 0,
+            reduces=True,
+        ),
+        Collective(
+            "allgather",
+            "every rank gets the blocks of all",
+            counts=lambda rank, size, count, root: ((count,), (count,) * size),
+            oracle=_from_peers(lambda shape, peer, count: 0),
+            bus_factor=_bus_all_but_own,
+            blocks=_per_rank,
+            traffic=lambda size: (1, size),
+            alias=lambda shape: shape.rank * shape.send_counts[0],
+        ),
+        Collective(
+            "reduce_scatter",
+            "every rank gets its block of the reduction of all",
+            counts=lambda rank, size, count, root: ((count,) * size, (count,)),
+            oracle=lambda shape, count: [
+                Piece(0, shape.recv.count, tuple(range(shape.size)), shape.rank * shape.recv_counts[0])
+            ],
+            bus_factor=_bus_all_but_own,
+            blocks=_per_rank,
+            traffic=lambda size: (size, 1),
+            alias=lambda shape: -shape.rank * shape.recv_counts[0],
+            reduces=True,
+        ),
+        Collective(
+            "alltoall",
+            "every rank sends a block to each and gets one from each",
+            counts=lambda rank, size, count, root: ((count,) * size, (count,) * size),
+            oracle=_from_peers(lambda shape, peer, count: shape.rank * count),
+            bus_factor=_bus_all_but_own,
+            blocks=_per_rank,
+            traffic=lambda size: (size, size),
+        ),
+        Collective(
+            "alltoallv",
+            "alltoall with blocks of unequal size",
+            counts=lambda rank, size, count, root: (_skewed(rank, size, count), _skewed(rank, size, count)),
+            oracle=_from_peers(lambda shape, peer, count: sum(_skewed(peer, shape.size, count)[: shape.rank])),
+            bus_factor=_bus_all_but_own,
+            blocks=_per_rank,
+            traffic=lambda size: (size, size),
+        ),
+        Collective(
+            "broadcast",
+            "every rank gets the root's buffer",
+            counts=lambda rank, size, count, root: ((count,) if rank == root else (), (count,)),
+            oracle=lambda shape, count: [Piece(0, shape.recv.count, (shape.root,), 0)],
+            bus_factor=_one,
+            blocks=_single,
+            traffic=lambda size: (1, size),
+            alias=lambda shape: 0 if shape.rank == shape.root else None,
+            rooted=True,
+        ),
+        Collective(
+            "reduce",
+            "the root gets the reduction of all",
+            counts=lambda rank, size, count, root: ((count,), (count,) if rank == root else ()),
+            oracle=_everything,
+            bus_factor=_one,
+            blocks=_single,
+            traffic=lambda size: (size, 1),
+            alias=lambda shape: 0 if shape.rank == shape.root else None,
+            reduces=True,
+            rooted=True,
+        ),
+        Collective(
+            "gather",
+            "the root gets the blocks of all",
+            counts=lambda rank, size, count, root: ((count,), (count,) * size if rank == root else ()),
+            oracle=_from_peers(lambda shape, peer, count: 0),
+            bus_factor=_bus_all_but_own,
+            blocks=_per_rank,
+            traffic=lambda size: (1, 1),
+            alias=lambda shape: shape.root * shape.send_counts[0] if shape.rank == shape.root else None,
+            rooted=True,
+        ),
+        Collective(
+            "scatter",
+            "every rank gets its block of the root's buffer",
+            counts=lambda rank, size, count, root: ((count,) * size if rank == root else (), (count,)),
+            oracle=lambda shape, count: [Piece(0, shape.recv.count, (shape.root,), shape.rank * shape.recv_counts[0])],
+            bus_factor=_bus_all_but_own,
+            blocks=_per_rank,
+            traffic=lambda size: (1, 1),
+            alias=lambda shape: -shape.root * shape.recv_counts[0] if shape.rank == shape.root else None,
+            rooted=True,
+        ),
+        Collective(
+            "sendrecv",
+            "every rank sends to the next and gets from the one before",
+            counts=lambda rank, size, count, root: ((count,), (count,)),
+            oracle=lambda shape, count: [Piece(0, shape.recv.count, ((shape.rank - 1) % shape.size,), 0)],
+            bus_factor=_one,
+            blocks=_single,
+            traffic=lambda size: (size, size),
+        ),
+        Collective(
+            "barrier",
+            "no rank leaves before all have entered",
+            counts=lambda rank, size, count, root: ((), ()),
+            oracle=lambda shape, count: [],
+            bus_factor=lambda size: 0.0,
+            blocks=_single,
+            traffic=lambda size: (0, 0),
+        ),
+    )
+}

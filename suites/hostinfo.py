@@ -1,0 +1,123 @@
+"""What this host is, as a report: asks the probes, keeps going whatever is missing, and judges a little.
+
+May import: probes, and the table of backends when that section is asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from probes import PROBES
+from probes.host import Host
+from suites.errors import UsageError
+from suites.hostchecks import CHECKS
+from suites.report import Finding, Report, Status, now
+
+SECTIONS = (*PROBES, "backends")
+"""What can be asked for, in the order of the record."""
+
+
+def report(
+    host: Host,
+    command: Sequence[str],
+    sections: Sequence[str] = (),
+    devices: Sequence[str] = (),
+    backends: Mapping[str, str] | None = None,
+) -> Report:
+    """Facts and findings of one host; no `sections` means all of them, `devices` narrows the network section.
+
+    `backends` maps a name to "module:attribute" and is by default the table of this package. Raises UsageError for a
+    section or device that is not there; a probe that fails becomes an error finding and the rest goes on.
+    """
+    asked = _asked(sections, devices)
+    result = Report("info", list(command), now())
+    name = (host.read("/proc/sys/kernel/hostname") or "").strip() or "unknown"
+    facts: dict[str, Any] = {}
+    for section in asked:
+        read = _backends(backends) if section == "backends" else _probe(section, host)
+        try:
+            facts[section] = plain(read())
+        except Exception as error:  # a probe's mistake must not hide what the others found
+            result.findings.append(_unread(section, name, error))
+    if devices:
+        facts["network"] = _only(devices, facts.get("network") or {})
+    for check in CHECKS:
+        result.findings += check(name, facts)
+    result.body = {"hosts": [{"name": name, "facts": facts}], "differences": []}
+    result.exit_code = 0 if any(known(value) for value in facts.values()) else 3
+    result.ended = now()
+    return result
+
+
+def plain(value: Any) -> Any:
+    """Facts as JSON values."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def known(value: Any) -> bool:
+    """Whether anything was learnt: None is unknown, while "there are none" is an answer."""
+    if isinstance(value, Mapping | list):
+        items = value.values() if isinstance(value, Mapping) else value
+        return not value or any(known(item) for item in items)
+    return value is not None
+
+
+def _asked(sections: Sequence[str], devices: Sequence[str]) -> list[str]:
+    for name in sections:
+        if name not in SECTIONS:
+            raise UsageError(f"no section '{name}'; known: {', '.join(SECTIONS)}")
+    if devices and sections and "network" not in sections:
+        raise UsageError("-i chooses network interfaces, and that section was not asked for; add -t network")
+    return [name for name in SECTIONS if not sections or name in sections]
+
+
+def _only(devices: Sequence[str], network: Mapping[str, Any]) -> dict[str, Any]:
+    interfaces = {interface["name"]: interface for interface in network.get("interfaces") or ()}
+    for name in devices:
+        if name not in interfaces:
+            raise UsageError(f"no device '{name}'; known: {', '.join(interfaces) or 'none, they could not be read'}")
+    return {**network, "interfaces": [interfaces[name] for name in interfaces if name in devices]}
+
+
+def _probe(section: str, host: Host) -> Callable[[], Any]:
+    return lambda: import_module(PROBES[section]).read(host)
+
+
+def _backends(table: Mapping[str, str] | None) -> Callable[[], Any]:
+    def read() -> list[dict[str, Any]]:
+        targets = table if table is not None else import_module("collectives.backends").BACKENDS
+        return [_backend(name, target) for name, target in targets.items()]
+
+    return read
+
+
+def _backend(name: str, target: str) -> dict[str, Any]:
+    """One that cannot even be imported is not ready, and the reason is what the import said."""
+    module, attribute = target.split(":")
+    try:
+        backend = getattr(import_module(module), attribute)
+        summary, reason = backend.summary, backend.unavailable()
+    except Exception as error:
+        summary, reason = None, f"{type(error).__name__}: {error}"
+    what, _, remedy = (reason or "").partition("; ")
+    return {"name": name, "summary": summary, "ready": reason is None, "reason": what or None, "remedy": remedy or None}
+
+
+def _unread(section: str, host: str, error: Exception) -> Finding:
+    return Finding(
+        check=f"{section}.read",
+        status=Status.ERROR,
+        subject={"host": host},
+        message=f"the section could not be read: {type(error).__name__}: {error}",
+        remedy=f"run `opsdist info -t {section} --debug` and report what it prints; the other sections are not affected",
+        evidence={"error": type(error).__name__},
+    )
