@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 Buffer = Literal["send", "recv", "scratch"]
@@ -156,7 +157,7 @@ NOTHING = Closed(0, 0, 0, 0)
 def chunks(span: Span, parts: int) -> list[Span]:
     """`span` in `parts` chunks whose lengths differ by one at most."""
     cuts = [span.count * index // parts for index in range(parts + 1)]
-    return [span.within(start, stop) for start, stop in zip(cuts, cuts[1:], strict=False)]
+    return [span.within(start, stop) for start, stop in pairwise(cuts)]
 
 
 def copy(shape: Shape, source: Span, target: Span) -> Step:

@@ -11,7 +11,8 @@ transport may have:
    a fold may replace one of its own operands, and a message pushed `after` a fold may overwrite what was sent to feed
    that very fold.
 4. An `after` send has one span, the target of one fold of its step.
-5. A pair of ranks exchanges, a step and direction, one plain and one `after` message at most.
+5. A pair of ranks exchanges, a step and direction, one plain and one `after` message at most, in that order. A fold
+   takes one message of a peer at most, and none of its own rank.
 6. Empty messages are real and must match.
 7. Out of place, the send buffer is never written. Nothing unwritten is read; nothing outside a buffer is touched.
 8. Delivery order between pairs is arbitrary: `choose` picks the next pair.
@@ -21,9 +22,11 @@ May import: schedule, ops, errors.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from collectives.errors import PlanError
@@ -34,7 +37,7 @@ from collectives.schedule import Fold, Message, Plan, Receive, Send, Shape, Span
 class Value(NamedTuple):
     """A run of elements: whose contributions they hold, from which source index on, and whether they are complete."""
 
-    count: int
+    length: int
     ranks: int
     """Bit r is set when the contribution of rank r is in."""
     source: int
@@ -77,6 +80,10 @@ def simulate(
     )
 
 
+_Range = tuple[int, int, Send | Receive | Fold]
+"""Elements [start, stop) of a rank's address space, and what reads or writes them."""
+
+
 class _Memory:
     """A rank's buffers in one address space, as disjoint runs of values."""
 
@@ -94,7 +101,7 @@ class _Memory:
                 return None
             base, value = self._starts[index], self._values[index]
             index += 1
-            end = min(base + value.count, stop)
+            end = min(base + value.length, stop)
             if end <= position:
                 continue
             part = Value(end - position, value.ranks, value.source + position - base, value.complete)
@@ -103,43 +110,43 @@ class _Memory:
         return found
 
     def write(self, start: int, values: Sequence[Value]) -> None:
-        stop = start + sum(value.count for value in values)
+        stop = start + sum(value.length for value in values)
         if start == stop:
             return
         first = bisect_right(self._starts, start) - 1
-        if first < 0 or self._starts[first] + self._values[first].count <= start:
+        if first < 0 or self._starts[first] + self._values[first].length <= start:
             first += 1
         last = first
         new: list[tuple[int, Value]] = []
         while last < len(self._starts) and self._starts[last] < stop:
             base, old = self._starts[last], self._values[last]
             if base < start:
-                new.append((base, old._replace(count=start - base)))
+                new.append((base, old._replace(length=start - base)))
             last += 1
         position = start
         for value in values:
             # Neighbours that continue each other become one run, so that reads stay short.
             if new and _continues(*new[-1], position, value):
                 base, before = new[-1]
-                new[-1] = (base, before._replace(count=before.count + value.count))
-            elif value.count:
+                new[-1] = (base, before._replace(length=before.length + value.length))
+            elif value.length:
                 new.append((position, value))
-            position += value.count
+            position += value.length
         if last > first:
             base, old = self._starts[last - 1], self._values[last - 1]
-            if base + old.count > stop:
+            if base + old.length > stop:
                 cut = stop - base
-                new.append((stop, Value(old.count - cut, old.ranks, old.source + cut, old.complete)))
+                new.append((stop, Value(old.length - cut, old.ranks, old.source + cut, old.complete)))
         self._starts[first:last] = [base for base, _ in new]
         self._values[first:last] = [value for _, value in new]
 
 
 def _continues(base: int, before: Value, start: int, value: Value) -> bool:
     return (
-        base + before.count == start
+        base + before.length == start
         and before.ranks == value.ranks
         and before.complete == value.complete
-        and before.source + before.count == value.source
+        and before.source + before.length == value.source
     )
 
 
@@ -173,7 +180,10 @@ class _Rank:
         self.incoming: dict[int, list[Receive | _Folding]] = {}
         self.folds: list[_Folding] = []
         self.unfinished = 0
-        self._fed_by: dict[tuple[int, int], None] = {}
+        self.fed: dict[int, _Folding] = {}
+        """By peer: the fold that took this step's first message to it."""
+        self._pushed_over: set[int] = set()
+        """The receives (by id) of this step that land on what it sends to the same peer."""
 
     @property
     def where(self) -> str:
@@ -195,7 +205,7 @@ class _Rank:
         if self.finished:
             return False
         step = self.step
-        self.sends, self.incoming = {}, {}
+        self.sends, self.incoming, self.fed = {}, {}, {}
         self.folds = [_Folding(fold, sum(isinstance(o, Message) for o in fold.operands)) for fold in step.folds]
         for send in step.sends:
             self.sends.setdefault(self._peer(send.peer), []).append(send)
@@ -226,11 +236,11 @@ class _Rank:
             raise PlanError(f"{self.where} reads {span}, parts of which were never written")
         return values
 
-    def deliver(self, peer: int, values: list[Value]) -> None:
-        """Take the message that matches the oldest expected from `peer`."""
+    def deliver(self, peer: int, values: list[Value]) -> _Folding | None:
+        """Take the message that matches the oldest expected from `peer`, and return the fold that it feeds, if any."""
         target = self.incoming[peer].pop(0)
         self.unfinished -= 1
-        count = sum(value.count for value in values)
+        count = sum(value.length for value in values)
         spans = (target.fold.into,) if isinstance(target, _Folding) else target.spans
         expected = sum(span.count for span in spans)
         if count != expected:
@@ -240,10 +250,11 @@ class _Rank:
             target.missing -= 1
             if not target.missing:
                 self._fold(target)
-            return
+            return target
         for span in spans:
             part, values = _split(values, span.count)
             self.memory.write(self._address(span)[0], part)
+        return None
 
     def _fold(self, folding: _Folding) -> None:
         fold = folding.fold
@@ -254,7 +265,7 @@ class _Rank:
         result: list[Value] = []
         left = fold.into.count
         while left:
-            width = min(operand[0].count for operand in operands)
+            width = min(operand[0].length for operand in operands)
             ranks = 0
             for operand in operands:
                 value = operand[0]
@@ -286,37 +297,50 @@ class _Rank:
     def _check_step(self, step: Step) -> None:
         """Rules 3 to 5 and 7, as far as one rank's plan shows them."""
         self._check_after(step)
-        reads: list[tuple[int, int, Send | Fold]] = []
-        targets: list[tuple[int, int, Receive | Fold]] = []
+        reads: list[_Range] = []
+        targets: list[_Range] = []
         for send in step.sends:
-            reads += [(*self._address(span), send) for span in send.spans if not send.after]
+            if not send.after:
+                reads += [(*self._address(span), send) for span in send.spans]
         for fold in step.folds:
+            self._check_operands(fold)
             reads += [(*self._address(o), fold) for o in fold.operands if isinstance(o, Span)]
             targets.append((*self._address(fold.into), fold))
-            if any(isinstance(o, Span) and o.count != fold.into.count for o in fold.operands):
-                raise PlanError(f"{self.where} folds spans of different lengths into {fold.into}")
         for receive in step.receives:
             targets += [(*self._address(span), receive) for span in receive.spans]
-        self._fed_by = {}
-        for start, stop, owner in targets:
-            if self._read_only and start < self._read_only[1] and stop > self._read_only[0] and start < stop:
+        targets = sorted((target for target in targets if target[0] < target[1]), key=itemgetter(0))
+        for start, stop, _ in targets:
+            if self._read_only and start < self._read_only[1] and stop > self._read_only[0]:
                 raise PlanError(f"{self.where} writes the send buffer")
-        for a, b in _overlaps(targets, targets):
-            raise PlanError(f"{self.where} has targets that overlap: {_name(a)} and {_name(b)}")
-        for target, read in _overlaps(targets, reads):
-            if isinstance(target, Fold) and target is read:
-                continue  # checked below: only an operand that is exactly the target
-            if isinstance(target, Receive) and isinstance(read, Send) and target.peer == read.peer != self.rank:
-                self._fed_by[id(target), read.peer] = None
-                continue
-            raise PlanError(f"{self.where} overwrites by {_name(target)} what {_name(read)} reads")
-        for fold in step.folds:
-            into = self._address(fold.into)
-            for operand in fold.operands:
-                if isinstance(operand, Span):
-                    own = self._address(operand)
-                    if own != into and own[0] < into[1] and into[0] < own[1]:
-                        raise PlanError(f"{self.where} folds into {fold.into}, which overlaps its operand {operand}")
+        for (_, stop, a), (start, _, b) in pairwise(targets):
+            if start < stop:
+                raise PlanError(f"{self.where} has targets that overlap: {_name(a)} and {_name(b)}")
+        self._check_reads(reads, targets)
+
+    def _check_operands(self, fold: Fold) -> None:
+        if not fold.operands:
+            raise PlanError(f"{self.where} folds nothing into {fold.into}")
+        peers = [operand.peer for operand in fold.operands if isinstance(operand, Message)]
+        if self.rank in peers or len(set(peers)) < len(peers):
+            raise PlanError(f"{self.where} folds into {fold.into} its own message, or two of one peer")
+        if any(isinstance(operand, Span) and operand.count != fold.into.count for operand in fold.operands):
+            raise PlanError(f"{self.where} folds spans of different lengths into {fold.into}")
+
+    def _check_reads(self, reads: list[_Range], targets: list[_Range]) -> None:
+        """Rule 3: what overlaps a target. `targets` are sorted and disjoint."""
+        self._pushed_over = set()
+        starts = [start for start, _, _ in targets]
+        for start, stop, read in reads:
+            index = bisect_left(starts, stop) - 1
+            while index >= 0 and targets[index][1] > start < stop:
+                first, end, target = targets[index]
+                if isinstance(target, Receive) and isinstance(read, Send) and target.peer == read.peer != self.rank:
+                    self._pushed_over.add(id(target))  # judged when the message comes
+                elif target is not read:
+                    raise PlanError(f"{self.where} overwrites by {_name(target)} what {_name(read)} reads")
+                elif (first, end) != (start, stop):
+                    raise PlanError(f"{self.where} folds into a part of an operand of {_name(target)}")
+                index -= 1
 
     def _check_after(self, step: Step) -> None:
         for peer, sends in self.sends.items():
@@ -327,14 +351,12 @@ class _Rank:
                 raise PlanError(f"{self.where} sends `after` what no fold of the step produces")
 
     def may_be_overwritten(self, peer: _Rank, send: Send) -> bool:
-        """Whether the message `send` of `peer`, about to land on what this rank sent in this step, is the push of the
-        very fold that this rank's message feeds."""
-        receive = self.incoming[peer.rank][0]
-        if (id(receive), peer.rank) not in self._fed_by:
+        """Whether the message `send` of `peer`, if it lands on what this rank sent in this step, is the push of the
+        very fold that took what it overwrites."""
+        if id(self.incoming[peer.rank][0]) not in self._pushed_over:
             return True
-        return send.after and any(
-            Message(self.rank) in folding.fold.operands for folding in peer.folds if folding.fold.into == send.spans[0]
-        )
+        fed = self.fed.get(peer.rank)
+        return send.after and any(folding is fed and folding.fold.into == send.spans[0] for folding in peer.folds)
 
 
 class _World:
@@ -356,33 +378,44 @@ class _World:
             raise PlanError(self._deadlock())
 
     def _enter(self, rank: _Rank) -> None:
-        """Go on as far as `rank` can, and note the pairs that may now be deliverable."""
+        """Go on as far as `rank` can."""
         while rank.advance():
-            self._candidates += [(rank.rank, peer) for peer in rank.sends]
-            self._candidates += [(peer, rank.rank) for peer in rank.incoming if peer != rank.rank]
+            for peer in rank.sends:
+                self._note(rank.rank, peer)
+            for peer in rank.incoming:
+                if peer != rank.rank:
+                    self._note(peer, rank.rank)
+
+    def _note(self, source: int, target: int) -> None:
+        """Make the pair a candidate if its next message can be delivered, which happens once for each message: when
+        the later of the two ranks enters, when the message before it is through, or when the fold it awaits is done."""
+        sends = self.ranks[source].sends.get(target)
+        if sends and self.ranks[target].incoming.get(source) and self.ranks[source].ready(sends[0]):
+            self._candidates.append((source, target))
 
     def _transfer(self, source: _Rank, target: _Rank) -> None:
-        sends, incoming = source.sends.get(target.rank), target.incoming.get(source.rank)
-        if not sends or not incoming or not source.ready(sends[0]):
-            return
-        send = sends[0]
+        send = source.sends[target.rank][0]
         if not target.may_be_overwritten(source, send):
             raise PlanError(
                 f"{target.where} receives from rank {source.rank} over what it sends in that step; only the push of "
-                "a fold that this message feeds may do so"
+                "the fold that this message feeds may do so"
             )
         values = [value for span in send.spans for value in source.read(span)]
-        sends.pop(0)
+        del source.sends[target.rank][0]
         source.unfinished -= 1
         if source is not target:
-            source.sent += sum(value.count for value in values)
-        folding = any(not f.done for f in target.folds)
-        target.deliver(source.rank, values)
-        if folding and all(f.done for f in target.folds):
-            self._candidates += [(target.rank, peer) for peer, left in target.sends.items() if left and left[0].after]
-        self._candidates.append((source.rank, target.rank))
-        self._enter(source)
-        if target is not source:
+            source.sent += sum(value.length for value in values)
+        folding = target.deliver(source.rank, values)
+        self._note(source.rank, target.rank)
+        if folding:
+            source.fed.setdefault(target.rank, folding)
+            if folding.done:
+                for peer, left in target.sends.items():
+                    if left and left[0].after and left[0].spans[0] == folding.fold.into:
+                        self._note(target.rank, peer)
+        if not source.unfinished:
+            self._enter(source)
+        if not target.unfinished:
             self._enter(target)
 
     def _deadlock(self) -> str:
@@ -396,38 +429,18 @@ class _World:
         return "deadlock: " + "; ".join(waits)
 
 
-def _overlaps(
-    targets: Sequence[tuple[int, int, Receive | Fold]], others: Sequence[tuple[int, int, Send | Receive | Fold]]
-) -> list[tuple[Receive | Fold, Send | Receive | Fold]]:
-    """Pairs of a target and another range that share elements; a range is not compared with itself."""
-    ordered = sorted(others, key=lambda item: item[0])
-    starts = [start for start, _, _ in ordered]
-    reach = 0
-    reaches = [reach := max(reach, stop) for _, stop, _ in ordered]
-    found = []
-    for item in targets:
-        start, stop, target = item
-        index = bisect_right(starts, stop - 1) - 1 if stop > start else -1
-        while index >= 0 and reaches[index] > start:
-            other = ordered[index]
-            if other[1] > start and other[1] > other[0] and other is not item:
-                found.append((target, other[2]))
-            index -= 1
-    return found
-
-
 def _split(values: list[Value], count: int) -> tuple[list[Value], list[Value]]:
     """The first `count` elements, and the rest."""
-    if len(values) == 1 and values[0].count == count:
+    if len(values) == 1 and values[0].length == count:
         return values, []
     taken: list[Value] = []
     for index, value in enumerate(values):
-        if value.count > count:
+        if value.length > count:
             head = Value(count, value.ranks, value.source, value.complete)
-            tail = Value(value.count - count, value.ranks, value.source + count, value.complete)
+            tail = Value(value.length - count, value.ranks, value.source + count, value.complete)
             return [*taken, head] if count else taken, [tail, *values[index + 1 :]]
         taken.append(value)
-        count -= value.count
+        count -= value.length
     return taken, []
 
 
@@ -450,7 +463,7 @@ def _check_result(rank: _Rank, collective: Collective, shape: Shape, count: int)
             offset = position - piece.start
             if value[1:] != (wanted.ranks, wanted.source + offset, wanted.complete):
                 break
-            position += value.count
+            position += value.length
         if position != piece.stop:
             raise PlanError(_wrong(rank, wanted, position, held, position - piece.start))
 
@@ -464,7 +477,7 @@ def _wrong(rank: _Rank, wanted: Value, position: int, held: list[Value] | None, 
     for value in held:
         if count == offset:
             break
-        count += value.count
+        count += value.length
     have = [r for r in range(rank.size) if value.ranks >> r & 1]
     want = [r for r in range(rank.size) if wanted.ranks >> r & 1]
     if have != want:

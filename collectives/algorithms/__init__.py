@@ -67,7 +67,7 @@ _ROWS = (
         "allreduce", "halving_doubling", halving_doubling.allreduce, halving_doubling.allreduce_closed,
         "reduce_scatter by halving, allgather by doubling",
     ),
-    Algorithm("allreduce", "tree", tree.allreduce, tree.allreduce_closed, "reduce up and broadcast down a binomial tree"),
+    Algorithm("allreduce", "tree", tree.allreduce, tree.allreduce_closed, "reduce up, broadcast down a binomial tree"),
     Algorithm(
         "allreduce", "hierarchical", hierarchical.allreduce, hierarchical.allreduce_closed,
         "inside groups, across groups, inside groups", hierarchical.unmet,

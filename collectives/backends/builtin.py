@@ -1,0 +1,300 @@
+"""The built-in backend: proven plans, run by the portable engine over ZeroMQ.
+
+May import: everything in collectives; zmq only through the transport.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from importlib.metadata import version
+
+import numpy as np
+
+from collectives.algorithms import algorithm_named
+from collectives.communicator import Call, Stamps, Sync, Work, timed
+from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of, unknown
+from collectives.errors import RendezvousError, UsageError
+from collectives.execute import BoundPlan, Engine, Execution
+from collectives.ops import COLLECTIVES, Collective
+from collectives.placement import Placement
+from collectives.rendezvous import Store
+from collectives.schedule import Plan, Receive, Send, Shape, Span, Step
+from collectives.select import choose
+from collectives.transport.base import CallTag
+from collectives.transport.streams import Streams, describe
+
+
+class BuiltinWork:
+    """A call that the engine drives in the background."""
+
+    def __init__(self, engine: Engine, execution: Execution) -> None:
+        self._engine, self._execution = engine, execution
+
+    @property
+    def done(self) -> bool:
+        return self._execution.done
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return self._engine.wait(self._execution, timeout)
+
+
+class BuiltinCall:
+    """A plan bound to buffers, and the tag its next run will bear."""
+
+    def __init__(
+        self, owner: BuiltinCommunicator, bound: BoundPlan, tag: CallTag, operator: str, algorithm: str, why: str
+    ) -> None:
+        self._owner, self._bound, self._tag, self._operator = owner, bound, tag, operator
+        self._divisor = owner.size if operator == "avg" else 1
+        self.algorithm, self.why = algorithm, why
+
+    def run(self) -> None:
+        self._owner.engine.run(self._execution())
+
+    def start(self) -> Work:
+        execution = self._execution()
+        self._owner.engine.start(execution)
+        return BuiltinWork(self._owner.engine, execution)
+
+    def time(self, iterations: int, sync: Sync, batch: int = 1, rotation: Sequence[Call] = ()) -> Stamps:
+        runs = [self.run, *(call.run for call in rotation)]
+        if sync == "each":
+            return timed(runs, iterations, 1, self._owner.barrier)
+        self._owner.barrier()
+        return timed(runs, iterations, batch, _nothing)
+
+    def _execution(self) -> Execution:
+        tag = replace(self._tag, sequence=self._owner.next_sequence())
+        return Execution(self._bound, self._owner.engine.transport, tag, self._operator, self._divisor)
+
+
+def _nothing() -> None:
+    pass
+
+
+class BuiltinCommunicator:
+    """A group of ranks over an engine. `ranks` are the members' ranks in the world, in order."""
+
+    def __init__(self, engine: Engine, ranks: Sequence[int], token: str, name: str, close: Callable[[], None]) -> None:
+        self.engine = engine
+        self._ranks = tuple(ranks)
+        self.rank = self._ranks.index(engine.transport.rank)
+        self.size = len(self._ranks)
+        self._token, self._name = token, name
+        self._group = _secret(token, name)
+        self._sequence = 0
+        self._lock = threading.Lock()
+        self._pairs: dict[tuple[int, int], int] = {}
+        self._children: dict[tuple[int, ...], int] = {}
+        self._close = close
+        self._barrier: Call | None = None
+
+    def allocate(self, count: int, dtype: str) -> Array:
+        return np.empty(count, dtype_named(dtype)[1])
+
+    def bind(
+        self,
+        collective: str,
+        send: Array | None,
+        recv: Array | None,
+        *,
+        operator: str = "sum",
+        root: int = 0,
+        algorithm: str = "auto",
+        send_counts: Sequence[int] | None = None,
+        recv_counts: Sequence[int] | None = None,
+        groups: Sequence[Sequence[int]] = (),
+    ) -> Call:
+        if collective not in COLLECTIVES:
+            raise UsageError(unknown("collective", collective, COLLECTIVES))
+        if operator not in OPERATORS:
+            raise UsageError(unknown("operator", operator, OPERATORS))
+        row = COLLECTIVES[collective]
+        dtype = _dtype(send, recv)
+        if send_counts is not None and recv_counts is not None:
+            shape = Shape(self.rank, self.size, tuple(send_counts), tuple(recv_counts), root)
+            count = 0  # ranks differ
+        else:
+            count = _count(row, self.rank, self.size, root, send, recv)
+            shape = row.shape(self.rank, self.size, count, root=root)
+        shape = replace(shape, groups=tuple(map(tuple, groups)), in_place=_in_place(row, shape, send, recv))
+        _check_lengths(row, shape, send, recv)
+        why = "asked for"
+        if algorithm == "auto":
+            algorithm, why = choose(collective, self.size, max(shape.send.count, shape.recv.count) * dtype.itemsize)
+        chosen = algorithm_named(collective, algorithm)
+        if reason := chosen.unmet(shape):
+            raise UsageError(f"{collective} by {algorithm} {reason}")
+        tag = CallTag(
+            self._group, 0, list(COLLECTIVES).index(collective), list(OPERATORS).index(operator),
+            list(DTYPES).index(name_of(dtype)), root, count,
+        )  # fmt: skip
+        bound = BoundPlan(chosen.plan(shape), send, recv, dtype, self._ranks, self.rank)
+        return BuiltinCall(self, bound, tag, operator, algorithm, why)
+
+    def allreduce(self, send: Array, recv: Array | None = None, operator: str = "sum") -> Array:
+        """Reduce over all ranks, in place unless `recv` is given. Returns the result."""
+        recv = send if recv is None else recv
+        self.bind("allreduce", send, recv, operator=operator).run()
+        return recv
+
+    def send(self, array: Array, peer: int) -> None:
+        """Send to `peer`, which must call recv. Raises TransportTimeout, UsageError."""
+        plan = Plan((Step(sends=(Send(peer, (Span("send", 0, len(array)),)),)),))
+        self._run_pair(plan, array, None, self.rank, peer)
+
+    def recv(self, array: Array, peer: int) -> None:
+        """Receive from `peer` into `array`. Raises TransportTimeout, MismatchError, UsageError."""
+        plan = Plan((Step(receives=(Receive(peer, (Span("recv", 0, len(array)),)),)),))
+        self._run_pair(plan, None, array, peer, self.rank)
+
+    def _run_pair(self, plan: Plan, send: Array | None, recv: Array | None, source: int, target: int) -> None:
+        if not (0 <= source < self.size and 0 <= target < self.size) or source == target:
+            raise UsageError(f"rank {source} cannot send to rank {target} in a world of {self.size}")
+        dtype = _dtype(send, recv)
+        array = send if send is not None else recv
+        assert array is not None
+        with self._lock:
+            number = self._pairs[source, target] = self._pairs.get((source, target), -1) + 1
+        # Every ordered pair is a group of its own, so point-to-point calls of different pairs are independent.
+        group = _secret(self._token, f"{self._name} {source}>{target}")
+        kind = list(COLLECTIVES).index("sendrecv")
+        tag = CallTag(group, number, kind, 0, list(DTYPES).index(name_of(dtype)), 0, len(array))
+        bound = BoundPlan(plan, send, recv, dtype, self._ranks, self.rank)
+        self.engine.run(Execution(bound, self.engine.transport, tag, "sum", 1))
+
+    def group(self, ranks: Sequence[int]) -> BuiltinCommunicator:
+        members = tuple(ranks)
+        if len(set(members)) != len(members) or not all(0 <= rank < self.size for rank in members):
+            raise UsageError(f"{list(members)} are not distinct ranks of a world of {self.size}")
+        if self.rank not in members:
+            raise UsageError(f"rank {self.rank} is not a member of the group {list(members)}")
+        with self._lock:
+            number = self._children[members] = self._children.get(members, -1) + 1
+        world = [self._ranks[rank] for rank in members]
+        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", _nothing)
+
+    def barrier(self) -> None:
+        if self._barrier is None:
+            empty = np.empty(0, np.uint8)
+            self._barrier = self.bind("barrier", empty, empty)
+        self._barrier.run()
+
+    def overhead(self, iterations: int) -> Stamps:
+        return timed([_nothing], iterations, 1, _nothing)
+
+    def close(self) -> None:
+        self._close()
+
+    def __enter__(self) -> BuiltinCommunicator:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def next_sequence(self) -> int:
+        with self._lock:
+            self._sequence += 1
+            return self._sequence
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinBackend:
+    name: str = "builtin"
+    summary: str = "opsdist's own proven plans, over ZeroMQ"
+
+    def unavailable(self) -> str | None:
+        return None
+
+    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> BuiltinCommunicator:
+        """Bind, tell the others where, prove that the world is the one asked for, connect."""
+        from collectives.transport.zmq import ZmqWire
+
+        if placement.node_count > 1:
+            raise RendezvousError("the built-in backend does not reach other hosts yet")
+        wire = ZmqWire(f"ipc://@opsdist-{_secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}")
+        hello = {"address": wire.address, "node": placement.node, "pid": os.getpid(), "version": version("opsdist")}
+        try:
+            world = store.gather("world", placement.rank, hello, placement.world_size, timeout)
+            _prove_world(world)
+        except RendezvousError:
+            wire.close()
+            raise
+        wire.connect([member["address"] for member in world])
+        streams = Streams(placement.rank, placement.world_size, wire, _secret(token, "run"))
+        engine = Engine(streams, timeout, describe)
+        return BuiltinCommunicator(engine, range(placement.world_size), token, "world", streams.close)
+
+
+BACKEND = BuiltinBackend()
+
+
+def _prove_world(world: Sequence[dict[str, object]]) -> None:
+    """Every rank is a process of its own and runs the same opsdist. Raises RendezvousError."""
+    processes: dict[tuple[object, object], int] = {}
+    for rank, member in enumerate(world):
+        other = processes.setdefault((member["node"], member["pid"]), rank)
+        if other != rank:
+            raise RendezvousError(f"ranks {other} and {rank} are the same process (pid {member['pid']})")
+        if member["version"] != world[0]["version"]:
+            raise RendezvousError(
+                f"rank {rank} runs opsdist {member['version']}, rank 0 {world[0]['version']}; install the same version"
+            )
+
+
+def _secret(token: str, name: str) -> int:
+    """A number that only holders of the run's token can know."""
+    return int.from_bytes(blake2b(name.encode(), key=token.encode()[:64], digest_size=8).digest(), "little")
+
+
+def _dtype(*arrays: Array | None) -> np.dtype[np.generic]:
+    given = [array for array in arrays if array is not None]
+    if not given:
+        raise UsageError("this rank has neither a send nor a receive buffer")
+    for array in given:
+        if array.ndim != 1 or not array.flags.c_contiguous:
+            raise UsageError("buffers must be one-dimensional and contiguous (use array.reshape(-1))")
+        if array.dtype != given[0].dtype:
+            raise UsageError(f"send and receive buffer differ in dtype: {given[0].dtype} and {array.dtype}")
+    return given[0].dtype
+
+
+def _count(row: Collective, rank: int, size: int, root: int, send: Array | None, recv: Array | None) -> int:
+    """The elements per block, from the length of the buffers. Raises UsageError."""
+    if not 0 <= root < size:
+        raise UsageError(f"root {root} is not a rank of a world of {size}")
+    send_blocks, recv_blocks = (len(blocks) for blocks in row.counts(rank, size, 1, root))
+    for array, blocks in ((send, send_blocks), (recv, recv_blocks)):
+        if array is not None and blocks:
+            if len(array) % blocks:
+                raise UsageError(f"{row.name}: {len(array)} elements do not divide into {blocks} blocks")
+            return len(array) // blocks
+    return 0
+
+
+def _check_lengths(row: Collective, shape: Shape, send: Array | None, recv: Array | None) -> None:
+    for what, array, wanted in (("send", send, shape.send.count), ("receive", recv, shape.recv.count)):
+        have = 0 if array is None else len(array)
+        if wanted and have != wanted:
+            raise UsageError(
+                f"{row.name}: the {what} buffer of rank {shape.rank} must have {wanted} elements, not {have}"
+            )
+    if recv is not None and shape.recv.count and not recv.flags.writeable:
+        raise UsageError(f"{row.name}: the receive buffer is read-only")
+
+
+def _in_place(row: Collective, shape: Shape, send: Array | None, recv: Array | None) -> bool:
+    """Whether the buffers coincide. Raises UsageError where they overlap in any other way."""
+    if send is None or recv is None or not shape.send.count or not shape.recv.count:
+        return False
+    if not np.may_share_memory(send, recv):
+        return False
+    alias = row.alias(shape) if row.alias else None
+    offset = send.__array_interface__["data"][0] - recv.__array_interface__["data"][0]
+    if alias is None or offset != alias * send.itemsize:
+        raise UsageError(f"{row.name}: send and receive buffer overlap, but not as in place wants it")
+    return True

@@ -1,0 +1,86 @@
+"""Who sits where: a rank's place in the world, as given by a launcher's environment.
+
+One row per launcher's variables, in order of trust. May import: the standard library, errors.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from collectives.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """`node` numbers the hosts of a run; local numbers are among the ranks of one node."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    local_size: int
+    node: int
+    node_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The variables of one launcher; a row applies when `marks` are all set."""
+
+    name: str
+    marks: tuple[str, ...]
+    rank: str
+    size: str
+    local_rank: str
+    local_size: str
+    node: str = ""
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        "opsdist", ("OPSDIST_RANK", "OPSDIST_WORLD_SIZE"),
+        "OPSDIST_RANK", "OPSDIST_WORLD_SIZE", "OPSDIST_LOCAL_RANK", "OPSDIST_LOCAL_SIZE", "OPSDIST_NODE",
+    ),
+    Family("torchrun", ("RANK", "WORLD_SIZE"), "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK"),
+    Family(
+        "Open MPI", ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+    ),
+    Family("PMI", ("PMI_RANK", "PMI_SIZE"), "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+    # Inside an sbatch script SLURM_PROCID is set although no step runs; only a step's own variables count.
+    Family(
+        "srun", ("SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+        "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_NODEID",
+    ),
+)  # fmt: skip
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> Placement | None:
+    """The placement a launcher has given this process, or None. Raises UsageError when variables are not numbers,
+    contradict themselves, or two launchers disagree about the world."""
+    found = [family for family in FAMILIES if all(environ.get(mark) for mark in family.marks)]
+    if not found:
+        return None
+    worlds = {(_number(environ, f.rank, f), _number(environ, f.size, f)): f for f in reversed(found)}
+    if len(worlds) > 1:
+        told = "; ".join(f"{f.name} says rank {rank} of {size}" for (rank, size), f in worlds.items())
+        raise UsageError(f"two launchers disagree about the world: {told}. Unset the variables of the one not meant")
+    family = found[0]
+    rank, size = _number(environ, family.rank, family), _number(environ, family.size, family)
+    if not 0 <= rank < size:
+        raise UsageError(f"{family.rank}={rank} is not a rank of {family.size}={size}")
+    local_rank = _number(environ, family.local_rank, family, rank)
+    local_size = _number(environ, family.local_size, family, size)
+    node = _number(environ, family.node, family, rank // local_size)
+    return Placement(rank, size, local_rank, local_size, node, -(-size // local_size))
+
+
+def _number(environ: Mapping[str, str], name: str, family: Family, default: int | None = None) -> int:
+    value = environ.get(name) if name else None
+    if value is None and default is not None:
+        return default
+    try:
+        return int(value or "")
+    except ValueError:
+        raise UsageError(f"{name}={value!r}, set by {family.name}, is not a number") from None

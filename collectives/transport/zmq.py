@@ -1,0 +1,73 @@
+"""A wire of ZeroMQ sockets between processes: one PULL a rank, one PUSH to each peer it ever sends to.
+
+On one host the addresses are abstract Unix sockets, so nothing stays in the file system; `tcp://` serves several.
+Queues are unbounded here because streams bound what is under way. May import: zmq, base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import zmq
+
+from collectives.transport.base import HEADER, Bytes
+
+_SMALL = 4096
+"""Up to here header and payload travel as one part: one part fewer saves more than the copy costs."""
+_LARGEST = 4 << 20
+_LINGER_MS = 5000
+
+
+class ZmqWire:
+    """One rank's end. `bind` is an address this rank listens on; a tcp port of `*` is chosen by the system."""
+
+    def __init__(self, bind: str) -> None:
+        self._context = zmq.Context()
+        self._pull = self._context.socket(zmq.PULL)
+        self._pull.setsockopt(zmq.RCVHWM, 0)
+        self._pull.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
+        self._pull.bind(bind)
+        self.address = self._pull.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+        self._peers: dict[int, zmq.Socket[bytes]] = {}
+        self._addresses: Sequence[str] = ()
+
+    def connect(self, addresses: Sequence[str]) -> None:
+        """Learn where every rank listens; connections are made when first used."""
+        self._addresses = addresses
+
+    def post(self, peer: int, header: bytes, payload: Bytes) -> None:
+        socket = self._peers.get(peer) or self._open(peer)
+        if len(payload) <= _SMALL:
+            socket.send(header + bytes(payload))
+        else:
+            socket.send(header, zmq.SNDMORE)
+            socket.send(payload)
+
+    def poll(self, timeout: float) -> Sequence[tuple[Bytes, Bytes]]:
+        if timeout > 0 and not self._pull.poll(int(timeout * 1000)):
+            return []
+        arrived: list[tuple[Bytes, Bytes]] = []
+        # A bounded batch, so that sending goes on while much is arriving.
+        while len(arrived) < 64:
+            try:
+                first = self._pull.recv(zmq.NOBLOCK, copy=True)
+            except zmq.Again:
+                break
+            if self._pull.getsockopt(zmq.RCVMORE):
+                arrived.append((first, self._pull.recv(copy=False).buffer))
+                while self._pull.getsockopt(zmq.RCVMORE):  # not ours: drop the rest of it
+                    self._pull.recv(copy=False)
+            else:
+                arrived.append((first[: HEADER.size], memoryview(first)[HEADER.size :]))
+        return arrived
+
+    def close(self) -> None:
+        self._context.destroy(linger=_LINGER_MS)
+
+    def _open(self, peer: int) -> zmq.Socket[bytes]:
+        socket = self._context.socket(zmq.PUSH)
+        socket.setsockopt(zmq.SNDHWM, 0)
+        socket.setsockopt(zmq.RECONNECT_IVL, 10)
+        socket.connect(self._addresses[peer])
+        self._peers[peer] = socket
+        return socket
