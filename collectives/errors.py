@@ -14,7 +14,12 @@ class UsageError(CollectiveError, ValueError):
 
 
 class RendezvousError(CollectiveError):
-    """The ranks did not meet, or the world they form is not the one that was asked for."""
+    """The ranks did not meet, or the world they form is not the one that was asked for. `waiting_for` lists ranks that
+    did not arrive."""
+
+    def __init__(self, message: str, waiting_for: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.waiting_for = waiting_for
 
 
 class TransportTimeout(CollectiveError):

@@ -121,7 +121,8 @@ class Store:
             missing = sorted(set(range(size)) - set(present))
             raise RendezvousError(
                 f"{len(missing)} of {size} ranks did not arrive within {timeout:g} s: "
-                f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
+                f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}",
+                tuple(missing),
             )
         return [values[member] for member in range(size)]
 

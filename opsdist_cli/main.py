@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from opsdist_cli.interrupts import Terminated, exit_code_of, raise_terminated
 from opsdist_cli.params import shared_options
 from opsdist_cli.screen import Screen
 
@@ -77,16 +78,13 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code (contract.md, "Exits"). Raises nothing."""
     screen = Screen()
-    previous = signal.signal(signal.SIGTERM, _terminate)
+    previous = signal.signal(signal.SIGTERM, raise_terminated)
     try:
         outcome: Any = opsdist.main(arguments, prog_name="opsdist", standalone_mode=False, obj=screen)
         code = outcome if isinstance(outcome, int) else 0
-    except (KeyboardInterrupt, click.Abort):
-        screen.note("opsdist: interrupted", level=-1)
-        code = 128 + signal.SIGINT
-    except _Terminated:
-        screen.note("opsdist: terminated", level=-1)
-        code = 128 + signal.SIGTERM
+    except (KeyboardInterrupt, click.Abort, Terminated) as stop:
+        code = exit_code_of(stop)
+        screen.note(f"opsdist: ended by {'SIGTERM' if isinstance(stop, Terminated) else 'Ctrl-C'}", level=-1)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:
@@ -97,14 +95,6 @@ def run(arguments: list[str]) -> int:
         signal.signal(signal.SIGTERM, previous)
     _flush()
     return code
-
-
-class _Terminated(BaseException):
-    """SIGTERM, unwound like Ctrl-C, so that whatever cleans up on one cleans up on the other."""
-
-
-def _terminate(number: int, frame: object) -> None:
-    raise _Terminated
 
 
 def _usage(error: click.ClickException, screen: Screen) -> int:

@@ -9,6 +9,7 @@ import difflib
 import functools
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -115,3 +116,138 @@ class Duration(click.ParamType[float]):
         if seconds <= 0:
             self.fail(f"'{value}' is not a positive duration", param, ctx)
         return seconds
+
+
+_OPERATIONS = (
+    "allreduce", "allgather", "reduce_scatter", "alltoall", "alltoallv", "broadcast", "reduce", "gather", "scatter",
+    "sendrecv", "barrier",
+)  # fmt: skip
+"""Kept here as words, so that `--help` imports no engine; a test holds them against collectives.ops."""
+
+
+class Operation(click.ParamType[str]):
+    """A collective, however it is spelt: all_reduce, all-reduce and allreduce are one word."""
+
+    name = "op"
+
+    def __init__(self, *, extra: tuple[str, ...] = ()) -> None:
+        self.words = (*_OPERATIONS, *extra)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        plain = {word.replace("_", ""): word for word in self.words}
+        word = plain.get(re.sub(r"[-_\s]", "", value.lower()))
+        if word is None:
+            self.fail(f"unknown operation '{value}': {suggestion(value, self.words)}", param, ctx)
+        return word
+
+
+class Bandwidth(click.ParamType[float]):
+    """bytes/second from `40GB/s` (1e9 bytes/s), `200Gb/s` or `200Gbps` (1e9 bits/s)."""
+
+    name = "bandwidth"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float | int):
+            return float(value)
+        try:
+            return parse_bandwidth(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def parse_bandwidth(text: str) -> float:
+    """Raises ValueError with what was wrong. B is bytes, b is bits: here case matters."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKMGT]?)(B/s|b/s|bps)\s*", text)
+    if not match:
+        raise ValueError(f"'{text}' is not a bandwidth (examples: 40GB/s, 200Gb/s, 200Gbps)")
+    rate = float(match[1]) * {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2].upper()]
+    if rate <= 0:
+        raise ValueError(f"'{text}' is not a positive bandwidth")
+    return rate if match[3] == "B/s" else rate / 8
+
+
+_MOST_SIZES = 4096
+
+
+def parse_sweep(text: str) -> tuple[int, ...]:
+    """Sizes from one size, a list `8,1K,64K`, or a range `8:1G`, `8:1G:x4`, `1M:64M:+1M`; parts may be mixed by commas.
+
+    Raises ValueError.
+    """
+    sizes = [size for part in text.split(",") for size in _part(part)]
+    if len(sizes) > _MOST_SIZES:
+        raise ValueError(f"'{text}' makes {len(sizes)} sizes; the most is {_MOST_SIZES}")
+    return tuple(dict.fromkeys(sizes))
+
+
+def _part(text: str) -> list[int]:
+    if ":" not in text:
+        return [parse_size(text)]
+    pieces = text.split(":")
+    if len(pieces) not in (2, 3):
+        raise ValueError(f"'{text}' is not a range (examples: 8:1G, 8:1G:x4, 1M:64M:+1M)")
+    first, last = parse_size(pieces[0]), parse_size(pieces[1])
+    step = pieces[2] if len(pieces) == 3 else "x2"
+    if first > last or first < 1:
+        raise ValueError(f"'{text}' must begin with the smaller size, at least 1")
+    if step.startswith("+"):
+        width = parse_size(step[1:])
+        if width < 1:
+            raise ValueError(f"'{text}' does not get on with steps of {step}")
+        return list(range(first, min(last, first + _MOST_SIZES * width) + 1, width))
+    match = re.fullmatch(r"[xX*](\d+)", step)
+    if not match or int(match[1]) < 2:
+        raise ValueError(f"'{step}' is not a step (examples: x2, x4, +1M)")
+    sizes = []
+    while first <= last:
+        sizes.append(first)
+        first *= int(match[1])
+    return sizes
+
+
+class SizeSweep(click.ParamType[tuple[int, ...]]):
+    """Sizes in bytes, in the order given."""
+
+    name = "sizes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        try:
+            return value if isinstance(value, tuple) else parse_sweep(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Word(click.ParamType[str]):
+    """One of the words of a table of the packages below, looked up when needed: "module:table"."""
+
+    def __init__(self, name: str, table: str, synonyms: str | None = None) -> None:
+        self.name = name
+        self._table, self._synonyms = table, synonyms
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = _table(self._table)
+        synonyms = _table(self._synonyms) if self._synonyms else {}
+        word: str = synonyms.get(value.lower(), value.lower())
+        if word not in known:
+            self.fail(f"unknown {self.name} '{value}': {suggestion(value, [*known, *synonyms])}", param, ctx)
+        return word
+
+
+def _table(reference: str) -> dict[str, Any]:
+    module, name = reference.split(":")
+    table: dict[str, Any] = getattr(import_module(module), name)
+    return table
+
+
+class Words(click.ParamType[tuple[str, ...]]):
+    """Names separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
+        if not all(names):
+            self.fail(f"'{value}' has an empty name", param, ctx)
+        return names

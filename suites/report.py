@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from suites import stats
+
+if TYPE_CHECKING:
+    from suites.measure import Measurement
 
 SCHEMA_VERSION = 1
 
@@ -110,3 +115,36 @@ def microseconds(seconds: float | None) -> float | None:
 def gigabytes_per_second(rate: float | None) -> float | None:
     """bytes/second to GB/s, decimal."""
     return None if rate is None else rate / 1e9
+
+
+def measurement_record(measurement: Measurement) -> dict[str, Any]:
+    """The object S of contract.md: times in us, bandwidths in GB/s."""
+    samples, ceiling = measurement.samples, measurement.ceiling
+    interval, p99 = stats.interval95(samples), stats.p99(samples)
+    wrong = measurement.wrong
+    return {
+        "time": microseconds(measurement.time),
+        "time_min": microseconds(min(samples)),
+        "time_mean": microseconds(sum(samples) / len(samples)),
+        "time_max": microseconds(max(samples)),
+        "time_p95": microseconds(stats.percentile(samples, 95)),
+        "time_p99": microseconds(p99),
+        "time_ci95": interval and [microseconds(bound) for bound in interval],
+        "samples": len(samples),
+        "alg_bw": gigabytes_per_second(measurement.alg_bw),
+        "bus_bw": gigabytes_per_second(measurement.bus_bw),
+        "nwrong": None if wrong is None else sum(rank.count for rank in wrong),
+        "iterations": measurement.iterations,
+        "iterations_asked": measurement.iterations_asked,
+        "ceiling": ceiling
+        and {
+            "time": microseconds(ceiling.time),
+            "bus_bw": gigabytes_per_second(ceiling.bus_bw),
+            "source": ceiling.source,
+        },
+        "efficiency": measurement.efficiency,
+        "late_rank": measurement.late_rank,
+        "harness_overhead": microseconds(measurement.overhead),
+        "buffer_sets": measurement.sets,
+        "measured_again": measurement.again,
+    }

@@ -1,0 +1,306 @@
+"""`opsdist perf OP`: flags to options, events to lines. The work is in suites.perf."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opsdist_cli.interrupts import Terminated, exit_code_of
+from opsdist_cli.params import (
+    Bandwidth,
+    Duration,
+    Operation,
+    Size,
+    SizeSweep,
+    Word,
+    Words,
+    json_option,
+    parse_bandwidth,
+    parse_size,
+    shared_options,
+    suggestion,
+)
+from opsdist_cli.screen import Screen
+
+if TYPE_CHECKING:
+    from suites.perf import PerfRun
+    from suites.sweep import Options
+
+DEFAULT_SIZES = "8:256M"
+
+
+class FloorAt(click.ParamType[tuple[float, int]]):
+    """`40GB/s@256M`: (bytes/s, size in bytes)."""
+
+    name = "floor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, int]:
+        if isinstance(value, tuple):
+            return value
+        rate, at, size = value.partition("@")
+        try:
+            if not at:
+                raise ValueError(f"'{value}' names no size (example: 40GB/s@256M)")
+            return parse_bandwidth(rate), parse_size(size)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Inject(click.ParamType[dict[str, Any]]):
+    """`FAULT[:rank=R][,at=K]`."""
+
+    name = "fault"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        from suites.jobs.inject import FAULTS, POINTS
+
+        if isinstance(value, dict):
+            return value
+        fault, _, rest = value.partition(":")
+        if fault not in FAULTS:
+            self.fail(f"unknown fault '{fault}': {suggestion(fault, FAULTS)}", param, ctx)
+        given = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
+        if unknown := set(given) - {"rank", "at"}:
+            self.fail(f"'{value}': '{unknown.pop()}' is neither rank nor at", param, ctx)
+        rank, at = given.get("rank", "1"), given.get("at", "middle")
+        if not rank.isdigit() or not (at in POINTS or at.isdigit()):
+            self.fail(f"'{value}': rank is a number, at is one of {', '.join(POINTS)} or an iteration", param, ctx)
+        return {"fault": fault, "rank": int(rank), "at": at}
+
+
+def nccl_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """nccl-tests' own flags, for fingers that know them."""
+    options = [
+        click.option("-b", "nccl_begin", type=Size(), hidden=True),
+        click.option("-e", "nccl_end", type=Size(), hidden=True),
+        click.option("-f", "nccl_factor", type=click.IntRange(2), hidden=True),
+        click.option("-i", "nccl_step", type=Size(), hidden=True),
+        click.option("-w", "nccl_warmup", type=click.IntRange(0), hidden=True),
+        click.option("-d", "nccl_dtype", type=_DTYPE, hidden=True),
+        click.option("-o", "nccl_redop", type=_REDOP, hidden=True),
+        click.option("-r", "nccl_root", type=click.IntRange(0), hidden=True),
+        click.option("-c", "nccl_check", type=click.IntRange(0), hidden=True),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+_DTYPE = Word("dtype", "collectives.dtypes:DTYPES", "collectives.dtypes:SYNONYMS")
+_REDOP = Word("operator", "collectives.dtypes:OPERATORS")
+
+
+@click.command(context_settings={"max_content_width": 110})
+@click.argument("op", type=Operation(extra=("all",)))
+@click.option("--size", "sizes", type=SizeSweep(), help=f"SIZE, list 8,1K, range 8:1G[:x2|:+1M]. [{DEFAULT_SIZES}]")
+@click.option("--loop", type=click.IntRange(1), help="Iterations a case; given, it is a promise. [20]")
+@click.option("--warmup", type=click.IntRange(0), help="Untimed iterations a case. [5]")
+@click.option("-n", "--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8]")
+@click.option("--backend", "backends", type=Words(), default="auto", help="Who runs it; several, by commas. [auto]")
+@click.option("--algorithm", "algorithms", type=Words(), default="auto", help="NAME[,NAME...], auto or all. [auto]")
+@click.option("--dtype", type=_DTYPE, help="Element type. [float32]")
+@click.option("--redop", type=_REDOP, help="sum prod min max avg. [sum]")
+@click.option("--root", type=click.IntRange(0), help="Root of rooted collectives. [0]")
+@click.option("--in-place", "placement", flag_value="in-place", help="Send and receive buffer coincide.")
+@click.option("--out-of-place", "placement", flag_value="out-of-place", default=True, help="They do not. [default]")
+@click.option("--both", "placement", flag_value="both", help="Both, side by side.")
+@click.option("--check/--no-check", default=None, help="Verify results exactly. [check]")
+@click.option("--cache", type=click.Choice(["cold", "warm"]), default="cold", help="Rotate buffers or reuse. [cold]")
+@click.option("--sync", type=click.Choice(["each", "none"]), default="each", help="Barrier before each. [each]")
+@click.option("--bind", type=click.Choice(["core", "none"]), default="core", help="Pin ranks to cores. [core]")
+@click.option("--buffers", type=click.Choice(["registered", "private"]), default="registered", help="[registered]")
+@click.option("--group-size", type=click.IntRange(1), help="Ranks a group, for hierarchical. [all on a host]")
+@click.option("--peak", type=Bandwidth(), help="Bus bandwidth ceiling instead of the measured one.")
+@click.option("--min-busbw", "floors", type=FloorAt(), multiple=True, help="Floor, such as 40GB/s@256M; repeatable.")
+@click.option("--timeout", type=Duration(), default=60.0, help="Longest wait without progress. [60s]")
+@click.option("--budget", type=Duration(), help="Time for the whole command; cuts loops that were not asked for.")
+@click.option("--strict", is_flag=True, help="Warnings are failures.")
+@click.option("--inject", type=Inject(), multiple=True, help="FAULT[:rank=R][,at=K]: prove that it is caught.")
+@json_option
+@click.option("--csv", "csv_path", metavar="FILE", help="Write rows as CSV; - is stdout.")
+@click.option("--junit", "junit_path", metavar="FILE", help="Write JUnit XML; - is stdout.")
+@nccl_options
+@shared_options
+@click.pass_context
+def perf(
+    ctx: click.Context,
+    /,
+    json_path: str | None,
+    csv_path: str | None,
+    junit_path: str | None,
+    strict: bool,
+    **flags: Any,
+) -> int:
+    """Measure a collective: time, bandwidth, efficiency and correctness, size by size.
+
+    OP is allreduce, allgather, reduce-scatter, alltoall, alltoallv, broadcast, reduce, gather, scatter, sendrecv,
+    barrier, or all. Sizes as in GNU coreutils: K M G and KiB MiB GiB are powers of 1024, KB MB GB of 1000.
+
+    \b
+    Examples:
+      opsdist perf allreduce --size 1G --loop 100
+      opsdist perf allreduce --algorithm all --size 8:64M
+      opsdist perf all --size 1M --both --dtype bf16
+      opsdist perf allreduce --size 256M --min-busbw 1GB/s@256M --junit perf.xml
+    """
+    from opsdist_cli.output.sink import sinks
+    from suites.perf import PerfRun
+    from suites.report import now
+
+    screen: Screen = ctx.obj
+    started = now()
+    options = _options(ctx, flags)
+    with sinks(screen, json=json_path, csv=csv_path, junit=junit_path) as out:
+        run = PerfRun(options, ["opsdist", *_arguments()], started)
+        ended: BaseException | None = None
+        try:
+            show = _Show(screen, run)
+            show.opening()
+            show.events()
+        except (KeyboardInterrupt, Terminated) as error:
+            ended = error
+            screen.note("stopping the ranks; what was measured is kept", level=-1)
+        code = run.judge(strict=strict)
+        if ended:
+            code = exit_code_of(ended)
+        record = run.record(code).record()
+        out.write(record)
+        show.closing(record)
+    return code
+
+
+def _arguments() -> list[str]:
+    return sys.argv[1:]
+
+
+def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
+    """Flags to options; raises click.UsageError for what contradicts itself."""
+    from suites.expect import BusFloor
+    from suites.sweep import Options
+
+    op, nccl = flags["op"], {name: value for name, value in flags.items() if name.startswith("nccl_")}
+    if flags["ranks"] is not None and any(value is not None for value in nccl.values()):
+        raise click.UsageError("with nccl-tests' flags, is -n iterations or ranks? Say --loop or --ranks", ctx)
+    sizes = flags["sizes"] or _nccl_sizes(nccl, ctx) or SizeSweep().convert(DEFAULT_SIZES, None, ctx)
+    check = flags["check"] if flags["check"] is not None else nccl["nccl_check"] != 0
+    return Options(
+        collectives=Operation().words if op == "all" else (op,),
+        sizes=sizes,
+        loop=flags["loop"] or 20,
+        loop_asked=flags["loop"] is not None,
+        warmup=_first(flags["warmup"], nccl["nccl_warmup"], 5),
+        ranks=flags["ranks"],
+        backends=flags["backends"],
+        algorithms=flags["algorithms"],
+        dtype=_first(flags["dtype"], nccl["nccl_dtype"], "float32"),
+        redop=_first(flags["redop"], nccl["nccl_redop"], "sum"),
+        root=_first(flags["root"], nccl["nccl_root"], 0),
+        placement=flags["placement"],
+        check=check,
+        cache=flags["cache"],
+        sync=flags["sync"],
+        bind=flags["bind"],
+        buffers=flags["buffers"],
+        group_size=flags["group_size"],
+        peak=flags["peak"],
+        floors=tuple(BusFloor(rate, size) for rate, size in flags["floors"]),
+        timeout=flags["timeout"],
+        budget=flags["budget"],
+        inject=flags["inject"],
+    )
+
+
+def _first(*values: Any) -> Any:
+    return next(value for value in values if value is not None)
+
+
+def _nccl_sizes(nccl: dict[str, Any], ctx: click.Context) -> tuple[int, ...] | None:
+    begin, end = nccl["nccl_begin"], nccl["nccl_end"]
+    if begin is None and end is None:
+        return None
+    begin = _first(begin, end)
+    end = _first(end, begin)
+    step = f"+{nccl['nccl_step']}" if nccl["nccl_step"] else f"x{nccl['nccl_factor'] or 2}"
+    return SizeSweep().convert(f"{begin}:{end}:{step}", None, ctx)
+
+
+class _Show:
+    """What a person sees of a run."""
+
+    def __init__(self, screen: Screen, run: PerfRun) -> None:
+        from opsdist_cli.output.table import Table
+
+        self._screen, self._run = screen, run
+        self._table = Table(run.options.placement, run.backends)
+
+    def opening(self) -> None:
+        from opsdist_cli.output.table import opening
+
+        for line in (*opening(self._run.record(0).record()), *self._table.header()):
+            self._screen.result(line)
+
+    def events(self) -> None:
+        from opsdist_cli.progress import ProgressLine
+        from suites.launch.supervise import Output
+        from suites.perf import Progress, Started, row_record
+        from suites.sweep import Row
+
+        for row in self._run.rows:
+            if row.skipped:
+                self._screen.result(self._table.row(row_record(row, self._run.options)))
+        with ProgressLine(self._screen, len(self._run.cases)) as progress:
+            for event in self._run.events():
+                match event:
+                    case Row():
+                        self._screen.result(self._table.row(row_record(event, self._run.options)))
+                    case Started():
+                        pids = ", ".join(f"{rank}:{pid}" for rank, pid in event.pids.items())
+                        self._screen.note(f"opsdist: ranks started (rank:pid {pids})", level=1)
+                    case Progress():
+                        text = f"{event.case.collective} {event.case.size} B, iteration {event.done}/{event.of}"
+                        progress.show(text, event.index + event.done / event.of)
+                    case Output():
+                        self._output(event.rank, event.text)
+
+    def _output(self, rank: int | None, text: str) -> None:
+        """What ranks and libraries print."""
+        where = f"[{self._run.world.host} {'agent' if rank is None else rank}]"
+        for line in text.splitlines():
+            self._screen.note(f"{where} {line}", level=-1)
+
+    def closing(self, record: dict[str, Any]) -> None:
+        from opsdist_cli.output.table import best_by_size, closing, costs
+
+        several = len({row["algorithm"] for row in record["results"]}) > 1
+        lines = [*closing(record), *(best_by_size(record) if several else [])]
+        if several or self._screen.verbosity > 0:
+            lines += costs(record)
+        if self._screen.verbosity > 0:
+            why = {(row["collective"], row["algorithm"]): row["why"] for row in record["results"] if row["why"]}
+            lines += [f"# {collective} by {name}: {reason}" for (collective, name), reason in why.items()]
+        for line in lines:
+            self._screen.result(line)
+        if self._screen.debug:
+            for trace in self._run.tracebacks:
+                self._screen.note(trace.rstrip(), level=-1)
+        for finding in record["findings"]:
+            if finding["status"] in ("fail", "error", "warn"):
+                self._screen.note(f"opsdist: {finding['status']}: {finding['message']}", level=-1)
+                if finding["remedy"]:
+                    self._screen.note(f"  {finding['remedy']}", level=-1)
+        self._screen.result(self._verdict(record))
+
+    def _verdict(self, record: dict[str, Any]) -> str:
+        measured = sum(side is not None for row in record["results"] for side in (row["out_of_place"], row["in_place"]))
+        cases = len(self._run.cases)
+        checked = "" if self._run.options.check else ", unchecked"
+        word = {0: "passed", 1: "FAILED", 130: "interrupted", 143: "terminated"}.get(record["exit_code"], "no verdict")
+        line = f"# {word}: {measured} of {cases} cases measured{checked}"
+        if record["verdict"]:
+            line += f"; {record['verdict']['class']}: {record['verdict']['explanation']}"
+        if self._run.survivors:
+            line += f"; still alive: pid {', '.join(map(str, self._run.survivors))}"
+        return line

@@ -1,0 +1,223 @@
+"""The table of `perf`, in nccl-tests' columns and order, with ours after them. Pure: records in, lines out.
+
+Works on the record's own objects (contract.md, "Records"), so what is printed is what is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from opsdist_cli.units import bytes_binary
+
+Record = Mapping[str, Any]
+
+_SIDES = (("out_of_place", "out-of-place"), ("in_place", "in-place"))
+_VENDOR_WORDS = {
+    "allreduce": "AllReduce", "allgather": "AllGather", "reduce_scatter": "ReduceScatter", "alltoall": "AllToAll",
+    "alltoallv": "AllToAllV", "broadcast": "Broadcast", "reduce": "Reduce", "gather": "Gather", "scatter": "Scatter",
+    "sendrecv": "SendRecv", "barrier": "Barrier",
+}  # fmt: skip
+_SIDE_HEAD = f"  {'time':>9}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}  {'eff':>5}"
+_SIDE_UNIT = f"  {'(us)':>9}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  {'(%)':>5}"
+
+
+class Table:
+    """Lays out rows for one run. `sides` are the keys of the record that are shown."""
+
+    def __init__(self, placement: str, backends: Sequence[str]) -> None:
+        shown = {"out-of-place": ["out_of_place"], "in-place": ["in_place"]}.get(placement)
+        self._sides = [side for side in _SIDES if shown is None or side[0] in shown]
+        self._backends = len(backends) > 1
+
+    def header(self) -> list[str]:
+        names = f"{'size':>12}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}"
+        units = f"{'(B)':>12}  {'(elements)':>12}  {'':>8}  {'':>6}  {'':>6}"
+        lines = []
+        if len(self._sides) > 1:
+            width = len(_SIDE_HEAD)
+            titles = "".join(f"{title:>{width // 2 + len(title) // 2}}".ljust(width) for _, title in self._sides)
+            lines.append("#" + " " * (len(names) - 1) + titles)
+        backend = f"  {'backend':<8}" if self._backends else ""
+        head = names + _SIDE_HEAD * len(self._sides) + backend + "  algorithm"
+        return [*lines, "#" + head[1:], ("#" + (units + _SIDE_UNIT * len(self._sides))[1:]).rstrip()]
+
+    def row(self, row: Record) -> str:
+        redop, root = row["redop"] or "none", -1 if row["root"] is None else row["root"]
+        cells = f"{row['size']:>12}  {_text(row['count']):>12}  {row['type']:>8}  {redop:>6}  {root:>6}"
+        if row["skipped"]:
+            width = len(_SIDE_HEAD) * len(self._sides)
+            return f"{cells}  {'skipped: ' + row['skipped']:<{width}}{self._name(row)}"
+        return cells + "".join(self._side(row[key]) for key, _ in self._sides) + self._name(row)
+
+    def _name(self, row: Record) -> str:
+        return (f"  {row['backend']:<8}" if self._backends else "") + f"  {row['algorithm']}"
+
+    @staticmethod
+    def _side(side: Record | None) -> str:
+        if side is None:
+            return f"  {'N/A':>9}  {'-':>6}  {'-':>6}  {'-':>6}  {'-':>5}"
+        wrong = "N/A" if side["nwrong"] is None else str(side["nwrong"])
+        efficiency = "-" if side["efficiency"] is None else f"{side['efficiency'] * 100:.1f}"
+        cut = "" if side["iterations"] == side["iterations_asked"] else f" {_done(side)}"
+        return (
+            f"  {_time(side['time']):>9}  {_rate(side['alg_bw']):>6}  {_rate(side['bus_bw']):>6}  {wrong:>6}"
+            f"  {efficiency:>5}{cut}"
+        )
+
+
+def _done(side: Record) -> str:
+    return f"({side['iterations']}/{side['iterations_asked']})"
+
+
+def opening(record: Record) -> list[str]:
+    """Who takes part: the first lines. The first says what was chosen and why."""
+    world, config = record["world"], record["config"]
+    lines = [f"# {world['why']}; backend {','.join(config['backends'])}; host {world['nodes'][0]['name']}"]
+    for node in world["nodes"]:
+        ranks = [rank for rank in world["ranks"] if rank["node"] == world["nodes"].index(node)]
+        pinned = [str(cpu) for rank in ranks for cpu in rank["cpu"] or ()]
+        where = f"pinned to CPUs {','.join(pinned)}" if pinned else "not pinned"
+        lines.append(
+            f"# ranks 0-{len(ranks) - 1} on {node['name']}: {where}; transport {ranks[0]['transport']['node']}"
+        )
+    return lines
+
+
+def closing(record: Record) -> list[str]:
+    """Out of bounds values, headlines, legend, verdict."""
+    return [*_wrong(record), *headlines(record), *legend(record)]
+
+
+def _wrong(record: Record) -> list[str]:
+    sides = [row[key] for row in record["results"] for key, _ in _SIDES if row[key]]
+    if not sides:
+        return []
+    if any(side["nwrong"] is None for side in sides):
+        return ["# Out of bounds values : unchecked"]
+    wrong = sum(side["nwrong"] for side in sides)
+    return [f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}"]
+
+
+def headlines(record: Record) -> list[str]:
+    """One line a backend and collective, from the largest size, in the words of the vendors' tools."""
+    lines = []
+    for backend in record["config"]["backends"]:
+        for collective in record["config"]["collectives"]:
+            rows = [
+                (row["size"], side["bus_bw"], side)
+                for row in record["results"]
+                for key, _ in _SIDES
+                if row["backend"] == backend and row["collective"] == collective and (side := row[key])
+            ]
+            best = max((row for row in rows if row[1] is not None), key=lambda row: row[:2], default=None)
+            if best:
+                lines.append(_headline(_VENDOR_WORDS[collective], *best))
+            elif rows:
+                lines.append(f"{_VENDOR_WORDS[collective]} time: {_time(rows[0][2]['time'])} us")
+    return lines
+
+
+def _headline(word: str, size: int, bus_bw: float, side: Record) -> str:
+    line = f"{word} Bandwidth: {bus_bw:.2f} GB/s busbw at {_size(size)}"
+    if side["efficiency"] is not None and side["ceiling"]["bus_bw"] is not None:
+        ceiling = side["ceiling"]
+        line += f" (Efficiency: {side['efficiency'] * 100:.1f}% of {ceiling['bus_bw']:.1f} GB/s, {ceiling['source']})"
+    return line
+
+
+def legend(record: Record) -> list[str]:
+    config = record["config"]
+    sides = [row[key] for row in record["results"] for key, _ in _SIDES if row[key]]
+    if not sides:
+        return []
+    overhead = max(side["harness_overhead"] for side in sides)
+    sync = {
+        "each": "a barrier before every iteration, whose exit skew is in the time",
+        "none": "iterations back to back, in batches of at least 200 us",
+    }[config["sync"]]
+    lines = [
+        "# time: median over samples of the longest of all ranks; sizes are powers of 1024, GB/s = 1e9 bytes/s",
+        f"# sync {config['sync']}: {sync}; harness overhead {overhead:.2f} us",
+        f"# cache {config['cache']}: {_cache(config, sides)}; buffers {config['buffers']}",
+    ]
+    ceilings = sorted({side["ceiling"]["source"] for side in sides if side["ceiling"]})
+    if ceilings:
+        lines.append(f"# eff: time at the ceiling ({', '.join(ceilings)}) / time; none where latency dominates")
+    return lines
+
+
+def _cache(config: Record, sides: Sequence[Record]) -> str:
+    if config["cache"] == "warm":
+        return "one set of buffers, used again and again"
+    sets = [side["buffer_sets"] for side in sides]
+    most = f"{min(sets)}-{max(sets)}" if min(sets) != max(sets) else str(max(sets))
+    return (
+        f"{most} sets of buffers in turn, spread over {bytes_binary(config['rotation_bytes'])} a rank "
+        f"(last-level caches: {bytes_binary(config['cache_bytes'])})"
+    )
+
+
+def best_by_size(record: Record) -> list[str]:
+    """With several algorithms: which is best up to which size, and where the lead changes."""
+    lines = []
+    for collective in record["config"]["collectives"]:
+        winners = _winners([row for row in record["results"] if row["collective"] == collective])
+        if len({row["algorithm"] for row in record["results"] if row["collective"] == collective}) < 2 or not winners:
+            continue
+        parts, start = [], winners[0]
+        for before, after in zip(winners, [*winners[1:], None], strict=True):
+            if after is None or after[1] != start[1]:
+                upto = f"{_size(start[0])}" if start[0] == before[0] else f"{_size(start[0])}-{_size(before[0])}"
+                parts.append(f"{upto} {start[1]}")
+                start = after or start
+        lines.append(f"# best {collective}: " + ", ".join(parts))
+        changes = [
+            f"{a[1]} -> {b[1]} between {_size(a[0])} and {_size(b[0])}" for a, b in pairwise(winners) if a[1] != b[1]
+        ]
+        if changes:
+            lines.append("#   crossover: " + ", ".join(changes))
+    return lines
+
+
+def _winners(rows: Sequence[Record]) -> list[tuple[int, str]]:
+    fastest: dict[int, tuple[float, str]] = {}
+    for row in rows:
+        side = row["out_of_place"] or row["in_place"]
+        if side:
+            mine = (side["time"], row["algorithm"])
+            fastest[row["size"]] = min(fastest.get(row["size"], mine), mine)
+    return [(size, algorithm) for size, (_, algorithm) in sorted(fastest.items())]
+
+
+def costs(record: Record) -> list[str]:
+    """Steps and wire bytes per rank of every algorithm at the largest size."""
+    lines = []
+    for row in record["results"]:
+        if row["steps"] is not None and row["size"] == max(r["size"] for r in record["results"]):
+            lines.append(
+                f"#   {row['collective']} {row['algorithm']}: {row['steps']} steps, "
+                f"{row['wire_bytes_per_rank']} wire bytes per rank at {_size(row['size'])}"
+            )
+    return ["# at the largest size, proven before the run:", *lines] if lines else []
+
+
+def _size(size: int) -> str:
+    for factor, unit in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return str(size)
+
+
+def _text(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _time(microseconds: float) -> str:
+    digits = 2 if microseconds < 1000 else 1
+    return f"{microseconds:.{digits}f}"
+
+
+def _rate(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2f}"

@@ -1,0 +1,215 @@
+"""The only door to a host: its files, commands, environment variables and the few system calls.
+
+Nothing here raises for what is missing, forbidden or slow. The answer is then None, "unknown", never a made-up value.
+A probe that uses nothing but a `Host` runs on this machine, on a folder in a test, and on what another host recorded.
+May import: the standard library, and psutil when addresses are asked for.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import signal
+import subprocess
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command said. `exit_code` is None when it had not ended by the deadline and was killed."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Bytes of a file system; `free` is what a process without privileges may still take."""
+
+    total: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What no file tells: the machine's architecture, the C library and the Python that runs this."""
+
+    architecture: str
+    c_library: str | None
+    python: str
+
+
+class Host(Protocol):
+    """The questions a probe may ask. Paths are absolute, as on the host itself."""
+
+    @property
+    def environ(self) -> Mapping[str, str]: ...
+
+    def read(self, path: str) -> str | None: ...
+
+    def listdir(self, path: str) -> tuple[str, ...] | None:
+        """Sorted names."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def link(self, path: str) -> str | None:
+        """Where a symbolic link points, as it is written."""
+
+    def space(self, path: str) -> Space | None: ...
+
+    def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
+        """None when the command cannot be started. It and its children are killed at the deadline (seconds)."""
+
+    def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
+        """Per interface: (IP address, netmask). Hardware addresses identify a machine and stay behind the door."""
+
+    def runtime(self) -> Runtime | None: ...
+
+    def packages(self, names: Sequence[str]) -> Mapping[str, str | None] | None:
+        """Versions of installed Python distributions, None for one that is not; nothing is imported."""
+
+
+class _Folder:
+    """A tree of files, real or recorded, as the host sees it from its root."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self._root = Path(root)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._root)!r})"
+
+    def _at(self, path: str) -> Path:
+        return self._root / path.lstrip("/")
+
+    def read(self, path: str) -> str | None:
+        try:
+            return self._at(path).read_text(encoding="utf-8", errors="replace")
+        except (OSError, ValueError):
+            return None
+
+    def listdir(self, path: str) -> tuple[str, ...] | None:
+        try:
+            return tuple(sorted(os.listdir(self._at(path))))
+        except (OSError, ValueError):
+            return None
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(self._at(path))
+
+    def link(self, path: str) -> str | None:
+        try:
+            return os.readlink(self._at(path))
+        except (OSError, ValueError):
+            return None
+
+
+class LocalHost(_Folder):
+    """This machine. Another `root` replaces its files (and commands named by their path), nothing else."""
+
+    def __init__(self, root: str | os.PathLike[str] = "/") -> None:
+        super().__init__(root)
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        # A value may hold any bytes; what is no UTF-8 could later not be printed.
+        return {_printable(name): _printable(value) for name, value in os.environ.items()}
+
+    def space(self, path: str) -> Space | None:
+        try:
+            found = os.statvfs(self._at(path))
+        except OSError:
+            return None
+        return Space(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
+
+    def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
+        program = str(self._at(argv[0])) if argv[0].startswith("/") else argv[0]
+        try:
+            process = subprocess.Popen(
+                [program, *argv[1:]],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "LC_ALL": "C"},
+                start_new_session=True,
+            )
+        except (OSError, ValueError):
+            return None
+        with process:
+            try:
+                stdout, stderr = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired as late:
+                # The whole session goes, so that no grandchild keeps the pipes open.
+                os.killpg(process.pid, signal.SIGKILL)
+                return Answer(None, _text(late.stdout), _text(late.stderr))
+        return Answer(process.returncode, _text(stdout), _text(stderr))
+
+    def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
+        import socket
+
+        import psutil
+
+        try:
+            found = psutil.net_if_addrs()
+        except (OSError, psutil.Error):
+            return None
+        spoken = (socket.AF_INET, socket.AF_INET6)
+        return {
+            name: tuple((entry.address, entry.netmask) for entry in entries if entry.family in spoken)
+            for name, entries in found.items()
+        }
+
+    def runtime(self) -> Runtime | None:
+        name, release = platform.libc_ver()
+        return Runtime(platform.machine(), f"{name} {release}".strip() or None, platform.python_version())
+
+    def packages(self, names: Sequence[str]) -> Mapping[str, str | None] | None:
+        return {name: _version(name) for name in names}
+
+
+class RecordedHost(_Folder):
+    """A host as files: the folder mirrors its absolute paths, and `commands/` holds what commands printed.
+
+    The output of a command lies in a file named as it was typed, with `/` as `%2F`: `commands/npu-smi info -l`.
+    """
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        pairs = (entry.partition("=") for entry in (self.read("/proc/self/environ") or "").split("\0"))
+        return {name: value for name, equals, value in pairs if equals}
+
+    def space(self, path: str) -> Space | None:
+        return None
+
+    def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
+        printed = self.read("/commands/" + urllib.parse.quote(" ".join(argv), safe=" "))
+        return None if printed is None else Answer(0, printed, "")
+
+    def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
+        return None
+
+    def runtime(self) -> Runtime | None:
+        return None
+
+    def packages(self, names: Sequence[str]) -> Mapping[str, str | None] | None:
+        return None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _printable(text: str) -> str:
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def _text(output: bytes | str | None) -> str:
+    return output.decode("utf-8", "replace") if isinstance(output, bytes) else output or ""

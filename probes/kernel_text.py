@@ -1,0 +1,64 @@
+"""The kernel's small text formats: a number, a list of CPUs, a bound, lines of `key: value`.
+
+Every parser takes what `Host.read` gave, None included, and answers None for what it does not understand.
+May import: the standard library.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+UNLIMITED: Literal["unlimited"] = "unlimited"
+"""Read, and there is no limit; None is "could not be read"."""
+
+Bound = int | Literal["unlimited"]
+
+_MOST_CPUS = 1 << 16
+"""Far above any kernel's NR_CPUS; a longer range is not a list of CPUs."""
+
+
+def number(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
+
+
+def word(text: str | None) -> str | None:
+    """The text without its line end; None when nothing is left."""
+    return (text or "").strip() or None
+
+
+def bound(text: str | None, none: str) -> Bound | None:
+    """A number, or UNLIMITED where the kernel writes `none` ("max", "-1", "unlimited")."""
+    return UNLIMITED if word(text) == none else number(text)
+
+
+def cpu_list(text: str | None) -> tuple[int, ...] | None:
+    """`0-3,8` as (0, 1, 2, 3, 8); an empty list is ()."""
+    if text is None:
+        return None
+    cpus: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, dash, last = part.partition("-")
+        start, stop = number(first), number(last if dash else first)
+        if start is None or stop is None or not 0 <= start <= stop < _MOST_CPUS:
+            return None
+        cpus.update(range(start, stop + 1))
+    return tuple(sorted(cpus))
+
+
+def fields(text: str | None) -> dict[str, str]:
+    """`key: value` lines; of a repeated key the first counts."""
+    found: dict[str, str] = {}
+    for line in (text or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def kibibytes(text: str | None) -> int | None:
+    """`24683652 kB` (the kernel's kB is 1024 bytes) in bytes."""
+    amount = number((text or "").removesuffix("kB"))
+    return None if amount is None else amount * 1024

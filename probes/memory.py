@@ -1,0 +1,60 @@
+"""Memory: how much, how much is left, huge pages, and /dev/shm, over which ranks of one host exchange data.
+
+Sources: /proc/meminfo, /sys/kernel/mm, statvfs of /dev/shm. May import: probes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from probes import cgroup
+from probes.host import Host
+from probes.kernel_text import fields, kibibytes, number
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFacts:
+    """Bytes, except the two counts of huge pages."""
+
+    total_bytes: int | None
+    available_bytes: int | None
+    swap_bytes: int | None
+    swap_free_bytes: int | None
+    huge_pages: int | None
+    huge_pages_free: int | None
+    huge_page_bytes: int | None
+    transparent_huge_pages: str | None
+    shm_bytes: int | None
+    shm_free_bytes: int | None
+
+
+def read(host: Host) -> MemoryFacts:
+    rows = fields(host.read("/proc/meminfo"))
+    shm = host.space("/dev/shm")
+    return MemoryFacts(
+        total_bytes=kibibytes(rows.get("MemTotal")),
+        available_bytes=available_bytes(host),
+        swap_bytes=kibibytes(rows.get("SwapTotal")),
+        swap_free_bytes=kibibytes(rows.get("SwapFree")),
+        huge_pages=number(rows.get("HugePages_Total")),
+        huge_pages_free=number(rows.get("HugePages_Free")),
+        huge_page_bytes=kibibytes(rows.get("Hugepagesize")),
+        transparent_huge_pages=parse_choice(host.read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        shm_bytes=shm.total if shm else None,
+        shm_free_bytes=shm.free if shm else None,
+    )
+
+
+def available_bytes(host: Host) -> int | None:
+    """What new processes can still take: the host's MemAvailable or the rest of the tightest cgroup limit."""
+    rest = kibibytes(fields(host.read("/proc/meminfo")).get("MemAvailable"))
+    allowed = cgroup.read(host).memory_headroom_bytes
+    known = [amount for amount in (rest, allowed) if isinstance(amount, int)]
+    return min(known, default=None)
+
+
+def parse_choice(text: str | None) -> str | None:
+    """The chosen word of `always [madvise] never`."""
+    match = re.search(r"\[(\S+)\]", text or "")
+    return match[1] if match else None

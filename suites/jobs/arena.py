@@ -1,0 +1,102 @@
+"""The buffers of a case on one rank: one set, or enough sets to go round beyond the last-level cache.
+
+May import: numpy, collectives, sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from collectives.communicator import Communicator
+from collectives.dtypes import DTYPES, Array
+from collectives.ops import COLLECTIVES
+from collectives.schedule import Shape
+from suites.sweep import Case
+
+_ALIGN = 4096
+"""Sets start on pages, so that no two share a cache line."""
+MOST_SETS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the sets of a case lie in memory, in bytes; the controller counts memory with it before any is taken."""
+
+    set_bytes: int
+    sets: int
+    stride: int
+    scratch: int
+
+    @property
+    def arena(self) -> int:
+        return self.sets * self.stride
+
+    @property
+    def total(self) -> int:
+        return self.arena + self.scratch
+
+
+def layout(case: Case, rank: int, ranks: int, beyond: int, scratch_count: int) -> Layout:
+    """`beyond` is what the rotation must exceed on this rank: 0 for a warm cache, its share of the last-level cache
+    (twice) for a cold one. Each set has scratch of its own."""
+    shape = case.shape(rank, ranks)
+    item = DTYPES[case.dtype].itemsize
+    send, recv = shape.send.count * item, shape.recv.count * item
+    set_bytes = max(send, recv) if overlaps(case, shape) else _padded(send) + recv
+    stride = max(_padded(set_bytes), _ALIGN)
+    sets = min(-(-beyond // stride), MOST_SETS) if beyond else 1
+    sets = max(sets, 1)
+    if beyond and sets == MOST_SETS:
+        # Small sets are spread out, so that filling the arena pushes the first of them out of the cache again.
+        stride = max(_padded(beyond // sets), stride)
+    return Layout(set_bytes, sets, stride, sets * scratch_count * item)
+
+
+def overlaps(case: Case, shape: Shape) -> bool:
+    """Whether this rank's buffers coincide."""
+    row = COLLECTIVES[case.collective]
+    return case.in_place and row.alias is not None and row.alias(shape) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSet:
+    """One set; None where the rank has no such buffer."""
+
+    send: Array | None
+    recv: Array | None
+
+
+class Arena:
+    """Allocated sets. Everything is written once, so that pages exist before anything is timed."""
+
+    def __init__(self, case: Case, shape: Shape, plan: Layout, allocate: Callable[[int, str], Array]) -> None:
+        self.layout = plan
+        item = DTYPES[case.dtype].itemsize
+        whole = allocate((plan.arena + _ALIGN) // item, case.dtype)
+        self.memory = whole[-whole.__array_interface__["data"][0] % _ALIGN // item :]
+        self.memory[:] = 0
+        self.sets = [
+            self._cut(case, shape, self.memory[index * plan.stride // item :], item) for index in range(plan.sets)
+        ]
+
+    @staticmethod
+    def _cut(case: Case, shape: Shape, memory: Array, item: int) -> BufferSet:
+        send_count, recv_count = shape.send.count, shape.recv.count
+        row = COLLECTIVES[case.collective]
+        send_start, recv_start = 0, _padded(send_count * item) // item
+        alias = row.alias(shape) if case.in_place and row.alias else None
+        if alias is not None:
+            send_start, recv_start = max(alias, 0), max(-alias, 0)
+        send = memory[send_start : send_start + send_count] if shape.send_counts else None
+        recv = memory[recv_start : recv_start + recv_count] if shape.recv_counts else None
+        return BufferSet(send, recv)
+
+
+def open_arena(case: Case, comm: Communicator, beyond: int) -> Arena:
+    shape = case.shape(comm.rank, comm.size)
+    return Arena(case, shape, layout(case, comm.rank, comm.size, beyond, 0), comm.allocate)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGN) * _ALIGN

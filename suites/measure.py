@@ -1,0 +1,167 @@
+"""From the stamps of all ranks to a measurement: times, rates, efficiency, who came late, what was wrong.
+
+A sample is the maximum over ranks of (exit - entry); the headline is the median over samples. Rates come from the
+median time, never from a mean of rates. Seconds, bytes and bytes/second throughout.
+May import: numpy, stats, sweep, collectives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from collectives.ops import COLLECTIVES
+from suites import stats
+from suites.expect import IMPLAUSIBLE
+from suites.sweep import Case
+
+CLOCK_ERROR = 1e-6
+"""On one host all ranks read the same clock; closer entries than this are not told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The least time the case could take. `bus_bw` is the bus bandwidth that this time would mean."""
+
+    time: float
+    bus_bw: float | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrongData:
+    """What one rank's checks found."""
+
+    rank: int
+    count: int
+    index: int
+    expected: float
+    got: float
+    checked: int
+    failed: int
+
+    @property
+    def how_often(self) -> str:
+        return "always" if self.failed == self.checked else f"sometimes ({self.failed} of {self.checked} checks)"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One case as measured. Rates are None for a barrier, bus bandwidth also for one rank."""
+
+    case: Case
+    samples: tuple[float, ...]
+    bytes_moved: int
+    alg_bw: float | None
+    bus_bw: float | None
+    wrong: tuple[WrongData, ...] | None
+    """None: not checked."""
+    iterations: int
+    iterations_asked: int
+    ceiling: Ceiling | None
+    efficiency: float | None
+    late_rank: int | None
+    overhead: float
+    sets: int
+    again: bool
+    """It was implausible at first and measured once more."""
+
+    @property
+    def time(self) -> float:
+        return stats.median(self.samples)
+
+    @property
+    def implausible(self) -> bool:
+        return self.efficiency is not None and self.efficiency > IMPLAUSIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What the harness costs and how fast ranks can agree at all, measured in the same run."""
+
+    overhead: float
+    latency: float
+
+
+def floor(ready: Mapping[int, Mapping[str, Any]]) -> Floor:
+    """From the `ready` reports of all ranks."""
+    overheads = [stats.median(report["overhead"]) / 1e9 for report in ready.values()]
+    return Floor(max(overheads), stats.median(_over_ranks([report["latency"] for report in ready.values()])))
+
+
+def measure(
+    case: Case, reports: Mapping[int, Mapping[str, Any]], base: Floor, peak: float | None, check: bool
+) -> Measurement:
+    """From the `case` reports of all ranks. `peak` is a bus bandwidth that replaces the measured ceiling."""
+    ranks = len(reports)
+    ordered = [reports[rank] for rank in range(ranks)]
+    runs = np.asarray(ordered[0]["runs"])
+    samples = tuple(float(sample) for sample in np.asarray(_over_ranks([r["stamps"] for r in ordered])) / runs)
+    row, size, time = COLLECTIVES[case.collective], case.bytes_moved(ranks), stats.median(samples)
+    alg_bw = size / time if size else None
+    bus_bw = alg_bw * row.bus_factor(ranks) if alg_bw and ranks > 1 else None
+    ceiling = _ceiling(case, ordered, peak)
+    # Where the ceiling is below what any agreement of ranks takes, latency dominates and efficiency says nothing.
+    efficiency = ceiling.time / time if ceiling and ceiling.time >= base.latency else None
+    return Measurement(
+        case=case,
+        samples=samples,
+        bytes_moved=size,
+        alg_bw=alg_bw,
+        bus_bw=bus_bw,
+        wrong=_wrong(ordered) if check else None,
+        iterations=int(runs.sum()),
+        iterations_asked=ordered[0]["asked"],
+        ceiling=ceiling,
+        efficiency=efficiency,
+        late_rank=_late_rank([r["stamps"] for r in ordered]),
+        overhead=base.overhead,
+        sets=ordered[0]["sets"],
+        again=bool(ordered[0].get("again")),
+    )
+
+
+def _over_ranks(stamps: Sequence[Sequence[Sequence[int]]]) -> list[float]:
+    """Per sample the longest of all ranks, in seconds."""
+    table = np.asarray(stamps)
+    longest: list[float] = ((table[:, :, 1] - table[:, :, 0]).max(axis=0) / 1e9).tolist()
+    return longest
+
+
+def _late_rank(stamps: Sequence[Sequence[Sequence[int]]]) -> int | None:
+    """The rank that most often entered last, if it did so in more than half of the samples and by more than the
+    clocks can err. (The rank with the longest duration is the one that came first.)"""
+    entries = np.asarray(stamps)[:, :, 0]
+    if len(entries) < 2:
+        return None
+    last = entries.argmax(axis=0)
+    counts = np.bincount(last, minlength=len(entries))
+    rank = int(counts.argmax())
+    others = np.delete(entries, rank, axis=0).max(axis=0)
+    gap = float(np.median((entries[rank] - others)[last == rank])) / 1e9
+    return rank if 2 * counts[rank] > entries.shape[1] and gap > CLOCK_ERROR else None
+
+
+def _ceiling(case: Case, ordered: Sequence[Mapping[str, Any]], peak: float | None) -> Ceiling | None:
+    ranks, row = len(ordered), COLLECTIVES[case.collective]
+    size, factor = case.bytes_moved(ranks), row.bus_factor(ranks) if ranks > 1 else 0.0
+    if peak is not None:
+        return Ceiling(size * factor / peak, peak, "--peak") if size and factor else None
+    copied = sum(report["ceiling_bytes"] for report in ordered)
+    if not size or not copied or not ordered[0]["ceiling"]:
+        return None
+    bandwidth = copied / min(ordered[0]["ceiling"])
+    read, written = row.traffic(ranks)
+    time = (read + written) * size / bandwidth
+    return Ceiling(time, size * factor / time if factor else None, "copy by all ranks (numpy, a lower bound)")
+
+
+def _wrong(ordered: Sequence[Mapping[str, Any]]) -> tuple[WrongData, ...]:
+    return tuple(
+        WrongData(rank, checked=report["checked"], failed=report["failed"], **report["wrong"])
+        for rank, report in enumerate(ordered)
+        if report["wrong"]
+    )

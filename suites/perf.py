@@ -1,0 +1,289 @@
+"""The flow of `perf`: resolve and prove what is asked, launch, gather, judge, report.
+
+Everything that can be refused is refused before a rank starts. Results are handed on as they arrive, and what has
+arrived is in the report, however the run ends. May import: collectives, probes, and this package.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from collectives.algorithms import algorithm_named
+from collectives.backends import BACKENDS, backend_named
+from collectives.dtypes import DTYPES, unknown
+from collectives.ops import COLLECTIVES
+from probes.host import Host, LocalHost
+from suites import world
+from suites.errors import UsageError
+from suites.expect import judge_floors, judge_plausibility
+from suites.jobs.arena import layout
+from suites.launch import local
+from suites.launch.supervise import Job, Output, Report, Supervisor
+from suites.measure import Floor, Measurement, WrongData, floor, measure
+from suites.report import Finding, Status, exit_code, measurement_record
+from suites.report import Report as Record
+from suites.sweep import Case, Options, Row, plan
+from suites.verdict import judge
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The ranks have met."""
+
+    pids: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where the run is: which case of how many, and how far in it."""
+
+    case: Case
+    index: int
+    cases: int
+    done: int
+    of: int
+
+
+Event = Row | Started | Progress | Output
+
+
+class PerfRun:
+    """One run. Building it refuses what cannot be done; `events` does it; `record` tells, at any time."""
+
+    def __init__(self, options: Options, command: Sequence[str], started: datetime, host: Host | None = None) -> None:
+        self.options, self._command, self._started = options, list(command), started
+        self.facts = world.look(host or LocalHost())
+        self.backends = _backends(options)
+        self.world = world.choose(self.facts, options.ranks, options.bind == "core", self._need)
+        self.beyond = self._beyond(self.world.size)
+        self.rows, self.cases = plan(options, self.backends, self.world.size)
+        if not self.cases:
+            reasons = sorted({f"{row.collective} {row.algorithm}: {row.skipped}" for row in self.rows})
+            raise UsageError("nothing can be measured: " + "; ".join(reasons))
+        for injection in options.inject:
+            if not 0 <= injection["rank"] < self.world.size:
+                raise UsageError(f"--inject: rank {injection['rank']} is not in a world of {self.world.size}")
+        self.floor: Floor | None = None
+        self.pids: dict[int, int] = {}
+        self.verdict: dict[str, Any] | None = None
+        self.findings: list[Finding] = []
+        self.survivors: list[int] = []
+        self.tracebacks: list[str] = []
+
+    def events(self) -> Iterator[Event]:
+        """Launch and measure. Ends early, with a verdict, when a rank is lost."""
+        token = secrets.token_hex(16)
+        ends = None if self.options.budget is None else time.monotonic() + self.options.budget
+        job = Job(
+            "perf", self._arguments(ends), self.world.placements, self.world.cpus, token,
+            f"ipc://@opsdist-store-{secrets.token_hex(8)}", self.options.timeout,
+        )  # fmt: skip
+        supervisor = Supervisor(local.argv(), local.environment(), job, self.world.host)
+        reports: dict[int, dict[int, dict[str, Any]]] = {}
+        ready: dict[int, dict[str, Any]] = {}
+        try:
+            with supervisor:
+                for event in supervisor.events():
+                    if isinstance(event, Output):
+                        yield event
+                        continue
+                    yield from self._on_report(event, supervisor, ready, reports)
+        finally:
+            self.pids = supervisor.pids
+            self.survivors = supervisor.survivors
+        if supervisor.faults:
+            self.verdict = judge(supervisor.faults, self.world.host, self.world.size)
+            self.tracebacks = [fault.traceback for fault in supervisor.faults if fault.traceback]
+
+    def _on_report(
+        self,
+        event: Report,
+        supervisor: Supervisor,
+        ready: dict[int, dict[str, Any]],
+        reports: dict[int, dict[int, dict[str, Any]]],
+    ) -> Iterator[Event]:
+        content = event.content
+        match content["type"]:
+            case "ready":
+                ready[event.rank] = content
+                if len(ready) == self.world.size:
+                    self.floor, self.pids = floor(ready), supervisor.pids
+                    yield Started(self.pids)
+            case "progress":
+                index = content["index"]
+                yield Progress(self.cases[index], index, len(self.cases), content["done"], content["of"])
+            case "case" | "skipped":
+                of_case = reports.setdefault(content["index"], {})
+                of_case[event.rank] = content
+                if len(of_case) == self.world.size:
+                    yield from self._on_case(content["index"], of_case)
+
+    def _on_case(self, index: int, reports: Mapping[int, Mapping[str, Any]]) -> Iterator[Row]:
+        row = next(row for row in self.rows if index in row.cases.values())
+        if reports[0]["type"] == "skipped":
+            row.skipped = reports[0]["reason"]
+            yield row
+            return
+        case = self.cases[index]
+        assert self.floor
+        measurement = measure(case, reports, self.floor, self.options.peak, self.options.check)
+        row.results[case.in_place] = measurement
+        if row.complete:
+            yield row
+
+    def judge(self, *, strict: bool = False) -> int:
+        """Turn what was measured into findings and the exit code."""
+        measurements = [result for row in self.rows for result in row.results.values()]
+        findings = [finding for m in measurements for finding in _judge_data(m, self.world.host)]
+        findings += judge_plausibility(measurements)
+        findings += judge_floors(self.options.floors, measurements)
+        if self.verdict:
+            subject = self.verdict["culprits"][0] if self.verdict["culprits"] else {}
+            findings.append(
+                Finding(
+                    "perf.world",
+                    Status.ERROR,
+                    self.verdict["explanation"],
+                    subject={key: subject[key] for key in ("rank", "host") if key in subject},
+                    remedy="; ".join(self.verdict["next_checks"]),
+                    evidence={"class": self.verdict["class"]},
+                )
+            )
+        if not self.options.check and measurements:
+            findings.append(Finding("perf.data", Status.INFO, "results were not checked (--no-check)"))
+        elif measurements and not any(m.wrong for m in measurements):
+            findings.append(Finding("perf.data", Status.PASS, f"all results of {len(measurements)} cases are right"))
+        self.findings = findings
+        return exit_code((finding.status for finding in findings), strict=strict)
+
+    def record(self, code: int) -> Record:
+        return Record(
+            "perf",
+            self._command,
+            self._started,
+            findings=self.findings,
+            exit_code=code,
+            body={
+                "world": self._world_record(),
+                "config": self._config(),
+                "results": [row_record(row, self.options) for row in self.rows if row.complete or row.results],
+                "comparison": [],
+                "verdict": self.verdict,
+            },
+        )
+
+    def _arguments(self, ends: float | None) -> dict[str, Any]:
+        options = self.options
+        settings = {
+            "loop": options.loop, "warmup": options.warmup, "sync": options.sync, "check": options.check,
+            "beyond": self.beyond, "loop_asked": options.loop_asked, "ends": ends, "peak": options.peak,
+        }  # fmt: skip
+        return {
+            "cases": [asdict(case) for case in self.cases],
+            "settings": settings,
+            "inject": [dict(injection) for injection in options.inject],
+        }
+
+    def _beyond(self, ranks: int) -> int:
+        """What each rank's rotation must exceed, so that together they push everything out of the caches: twice their
+        size, less where memory is short."""
+        if self.options.cache == "warm":
+            return 0
+        beyond = -(-2 * self.facts.cache // ranks)
+        if self.facts.available is not None:
+            beyond = min(beyond, self.facts.available // 4 // ranks)
+        return beyond
+
+    def _need(self, ranks: int) -> int:
+        """Bytes that all ranks together take for the largest case."""
+        _, cases = plan(self.options, self.backends, ranks)
+        beyond = self._beyond(ranks)
+        largest = max((_case_bytes(case, ranks, beyond) for case in cases), default=0)
+        return largest + ranks * world.RANK_OVERHEAD
+
+    def _world_record(self) -> dict[str, Any]:
+        host = self.world.host
+        ranks = [
+            {
+                "rank": p.rank, "node": p.node, "local_rank": p.local_rank, "pid": self.pids.get(p.rank),
+                "cpu": list(cpus) if cpus else None, "addresses": [], "transport": {"node": "zmq", "network": None},
+            }
+            for p, cpus in zip(self.world.placements, self.world.cpus, strict=True)
+        ]  # fmt: skip
+        nodes = [{"name": host, "ranks": list(range(self.world.size))}]
+        return {"size": self.world.size, "launcher": "local", "nodes": nodes, "ranks": ranks, "why": self.world.why}
+
+    def _config(self) -> dict[str, Any]:
+        config = asdict(self.options)
+        config["backends"], config["ranks"] = list(self.backends), self.world.size
+        config["rotation_bytes"], config["cache_bytes"] = self.beyond, self.facts.cache
+        return config
+
+
+def _case_bytes(case: Case, ranks: int, beyond: int) -> int:
+    algorithm = algorithm_named(case.collective, case.algorithm)
+    needed = 0
+    for rank in range(ranks):
+        needed += layout(case, rank, ranks, beyond, algorithm.plan(case.shape(rank, ranks)).scratch).total
+    return needed
+
+
+def _backends(options: Options) -> tuple[str, ...]:
+    names = tuple("builtin" if name == "auto" else name for name in options.backends)
+    for name in names:
+        if name not in BACKENDS:
+            raise UsageError(unknown("backend", name, BACKENDS))
+        if reason := backend_named(name).unavailable():
+            raise UsageError(f"backend {name} cannot be used: {reason}")
+    return names
+
+
+def _judge_data(measurement: Measurement, host: str) -> list[Finding]:
+    return [
+        Finding(
+            "perf.data",
+            Status.FAIL,
+            f"{measurement.case.describe()}: wrong data on rank {wrong.rank}, {wrong.how_often}: {wrong.count} "
+            f"wrong, the first at index {wrong.index}: expected {wrong.expected!r}, got {wrong.got!r}",
+            subject={"host": host, "rank": wrong.rank},
+            remedy="run the case again; if it stays with this host or device, take it out of service and test memory",
+            evidence=_wrong_evidence(wrong),
+        )
+        for wrong in measurement.wrong or ()
+    ]
+
+
+def _wrong_evidence(wrong: WrongData) -> dict[str, Any]:
+    return {
+        "count": wrong.count, "index": wrong.index, "expected": wrong.expected, "got": wrong.got,
+        "checks": wrong.checked, "failed_checks": wrong.failed,
+    }  # fmt: skip
+
+
+def row_record(row: Row, options: Options) -> dict[str, Any]:
+    """A row as an object of the record's `results`."""
+    collective = COLLECTIVES[row.collective]
+    result = next(iter(row.results.values()), None)
+    item = DTYPES[options.dtype].itemsize
+    return {
+        "backend": row.backend,
+        "collective": row.collective,
+        "algorithm": row.algorithm,
+        "why": row.why,
+        "size": row.size,
+        "count": result.case.count if result else None,
+        "type": options.dtype,
+        "redop": options.redop if collective.reduces else None,
+        "root": options.root if collective.rooted else None,
+        "bytes_moved": result.bytes_moved if result else None,
+        "wire_bytes_per_rank": row.outcome.wire * item if row.outcome else None,
+        "steps": row.outcome.steps if row.outcome else None,
+        "out_of_place": measurement_record(row.results[False]) if False in row.results else None,
+        "in_place": measurement_record(row.results[True]) if True in row.results else None,
+        "skipped": row.skipped,
+    }

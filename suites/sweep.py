@@ -1,0 +1,202 @@
+"""What is measured: options, and the rows and cases they amount to.
+
+A row is a line of the table; a case is what ranks run for it. Every case is proven when it is planned.
+May import: collectives, errors, expect's floors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from collectives.algorithms import ALGORITHMS, algorithm_named
+from collectives.dtypes import DTYPES
+from collectives.errors import UsageError as CollectiveUsageError
+from collectives.ops import COLLECTIVES
+from collectives.schedule import Shape
+from collectives.select import choose
+from collectives.simulate import Outcome, simulate
+from suites.errors import UsageError
+from suites.expect import BusFloor
+
+if TYPE_CHECKING:
+    from suites.measure import Measurement
+
+MOST_PROVEN = 128
+"""Up to this many ranks the very plans that will run are proven first; beyond, the tests' proof has to do."""
+SMALLEST_SIZE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for, resolved. Sizes in bytes, times in seconds, rates in bytes/second."""
+
+    collectives: tuple[str, ...]
+    sizes: tuple[int, ...]
+    loop: int = 20
+    loop_asked: bool = False
+    warmup: int = 5
+    ranks: int | None = None
+    backends: tuple[str, ...] = ("auto",)
+    algorithms: tuple[str, ...] = ("auto",)
+    dtype: str = "float32"
+    redop: str = "sum"
+    root: int = 0
+    placement: Literal["out-of-place", "in-place", "both"] = "out-of-place"
+    check: bool = True
+    cache: Literal["cold", "warm"] = "cold"
+    sync: Literal["each", "none"] = "each"
+    bind: Literal["core", "none"] = "core"
+    buffers: Literal["registered", "private"] = "registered"
+    group_size: int | None = None
+    peak: float | None = None
+    floors: tuple[BusFloor, ...] = ()
+    timeout: float = 60.0
+    budget: float | None = None
+    inject: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One cell of a sweep: what all ranks do together. `size` is what was asked for, in bytes."""
+
+    backend: str
+    collective: str
+    algorithm: str
+    size: int
+    count: int
+    dtype: str
+    operator: str
+    root: int
+    in_place: bool
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    def shape(self, rank: int, ranks: int) -> Shape:
+        row = COLLECTIVES[self.collective]
+        return row.shape(rank, ranks, self.count, root=self.root, groups=self.groups, in_place=self.in_place)
+
+    def bytes_moved(self, ranks: int) -> int:
+        """The size that the counts make: what bandwidth is computed from."""
+        row = COLLECTIVES[self.collective]
+        if self.collective == "alltoallv":
+            return max(self.shape(rank, ranks).send.count for rank in range(ranks)) * DTYPES[self.dtype].itemsize
+        return self.count * row.blocks(ranks) * DTYPES[self.dtype].itemsize
+
+    def describe(self) -> str:
+        place = "in place" if self.in_place else "out of place"
+        return f"{self.collective} {self.algorithm}, {self.size} bytes, {self.dtype}, {place}"
+
+
+@dataclass(slots=True)
+class Row:
+    """One line of the table: a size by one algorithm of one backend, out of place, in place or both."""
+
+    backend: str
+    collective: str
+    algorithm: str
+    why: str
+    size: int
+    cases: dict[bool, int] = field(default_factory=dict)
+    """in_place -> index among the cases."""
+    results: dict[bool, Measurement] = field(default_factory=dict)
+    skipped: str | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def complete(self) -> bool:
+        return self.skipped is not None or len(self.results) == len(self.cases)
+
+
+def plan(options: Options, backends: tuple[str, ...], ranks: int) -> tuple[list[Row], list[Case]]:
+    """Every row in the order it is measured, and the cases that ranks run. Raises UsageError, PlanError."""
+    rows: list[Row] = []
+    cases: list[Case] = []
+    for collective in options.collectives:
+        _refuse(collective, options, ranks)
+        sizes = (0,) if collective == "barrier" else options.sizes
+        for size in sizes:
+            for algorithm, why in _algorithms(collective, options, ranks, size):
+                for backend in backends:
+                    rows.append(_row(Row(backend, collective, algorithm, why, size), options, ranks, cases))
+    return rows, cases
+
+
+def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
+    collective = COLLECTIVES[row.collective]
+    if row.algorithm not in ALGORITHMS[row.collective]:
+        row.skipped = f"{row.collective} has no algorithm {row.algorithm}"
+        return row
+    item = DTYPES[options.dtype].itemsize
+    # A size too small for one element a rank and block is rounded up: a row of nothing is not a result.
+    count = max(row.size // (collective.blocks(ranks) * item), 1) if row.size else 0
+    for in_place in _places(options):
+        if in_place and collective.alias is None:
+            continue
+        case = Case(
+            row.backend, row.collective, row.algorithm, row.size, count, options.dtype, options.redop, options.root,
+            in_place, _groups(ranks, options.group_size),
+        )  # fmt: skip
+        if reason := algorithm_named(row.collective, row.algorithm).unmet(case.shape(0, ranks)):
+            row.skipped = reason
+            return row
+        row.outcome = prove(case, ranks)
+        row.cases[in_place] = len(cases)
+        cases.append(case)
+    if not row.cases:
+        row.skipped = f"{row.collective} has no in-place form"
+    return row
+
+
+@cache
+def prove(case: Case, ranks: int) -> Outcome | None:
+    """Prove the plans that will run. None beyond MOST_PROVEN ranks. Raises PlanError."""
+    if ranks > MOST_PROVEN:
+        return None
+    algorithm = algorithm_named(case.collective, case.algorithm)
+    shapes = [case.shape(rank, ranks) for rank in range(ranks)]
+    plans = [algorithm.plan(shape) for shape in shapes]
+    return simulate(plans, COLLECTIVES[case.collective], shapes, case.count)
+
+
+def _refuse(collective: str, options: Options, ranks: int) -> None:
+    row = COLLECTIVES[collective]
+    alone = len(options.collectives) == 1
+    if row.rooted and not 0 <= options.root < ranks:
+        raise UsageError(f"root {options.root} is not a rank of a world of {ranks}")
+    if alone and options.placement == "in-place" and row.alias is None:
+        raise UsageError(f"{collective} has no in-place form; use --out-of-place")
+    if alone:
+        for name in options.algorithms:
+            if name not in ("auto", "all"):
+                try:
+                    algorithm_named(collective, name)
+                except CollectiveUsageError as error:
+                    raise UsageError(str(error)) from None
+    if options.group_size is not None and (options.group_size < 1 or ranks % options.group_size):
+        raise UsageError(f"--group-size {options.group_size} does not divide {ranks} ranks")
+    if any(size < SMALLEST_SIZE for size in options.sizes):
+        raise UsageError("a size of 0 bytes measures nothing; use perf barrier")
+
+
+def _algorithms(collective: str, options: Options, ranks: int, size: int) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name in options.algorithms:
+        if name == "auto":
+            found.append(choose(collective, ranks, size))
+        elif name == "all":
+            found += [(algorithm, "all were asked for") for algorithm in ALGORITHMS[collective]]
+        else:
+            found.append((name, "asked for"))
+    return list(dict(found).items())
+
+
+def _places(options: Options) -> tuple[bool, ...]:
+    return {"out-of-place": (False,), "in-place": (True,), "both": (False, True)}[options.placement]
+
+
+def _groups(ranks: int, size: int | None) -> tuple[tuple[int, ...], ...]:
+    """Consecutive ranks; on one host without a size given, all are one group."""
+    size = size or ranks
+    return tuple(tuple(range(start, start + size)) for start in range(0, ranks, size))

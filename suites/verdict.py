@@ -1,0 +1,185 @@
+"""From what was seen of a failed run to a verdict: what happened, who did it, who is only a victim, what to do next.
+
+A pure judgement of faults. It never blames the rank that complains. May import: the standard library.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing seen to go wrong, in order of arrival.
+
+    failure: the rank reported an error. exit: its process ended before its job. silent: it said nothing while others
+    ran into deadlines. silence: nothing at all happened (rank None).
+    """
+
+    rank: int | None
+    kind: Literal["failure", "exit", "silent", "silence"]
+    phase: str
+    error: str = ""
+    message: str = ""
+    notes: tuple[str, ...] = ()
+    waiting_for: tuple[int, ...] = ()
+    peer: int | None = None
+    code: int | None = None
+    signal: int | None = None
+    state: str | None = None
+    pid: int | None = None
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """The class of a verdict with those it names."""
+
+    name: str
+    culprits: tuple[int, ...]
+    explanation: str
+    next_checks: tuple[str, ...]
+    confidence: str = "certain"
+    suspects: tuple[int, ...] = ()
+
+
+def judge(faults: Sequence[Fault], host: str, size: int) -> dict[str, Any]:
+    """The verdict object of the record, for a run of `size` ranks that ended with these faults."""
+    cause = _cause(faults)
+    named = {*cause.culprits, *cause.suspects}
+    waiting = sorted({f.rank for f in faults if f.rank is not None and f.waiting_for} - named)
+
+    def subject(rank: int) -> dict[str, Any]:
+        return {"kind": "rank", "rank": rank, "host": host}
+
+    complaints = [fault for fault in faults if fault.rank not in cause.culprits]
+    first = next((f for f in faults if f.rank in cause.culprits), faults[0])
+    return {
+        "class": cause.name,
+        "confidence": cause.confidence,
+        "culprits": [subject(rank) for rank in cause.culprits],
+        "suspects": [subject(rank) for rank in cause.suspects],
+        "waiting": waiting,
+        "collective": None,
+        "sides": [],
+        "positions": [],
+        "initiating": {"file": None, "line": None, "text": words(first)},
+        "cascade_count": len(complaints),
+        "seen": [subject(rank) for rank in sorted({f.rank for f in faults if f.rank is not None})],
+        "missing_evidence": [],
+        "explanation": cause.explanation,
+        "next_checks": list(cause.next_checks),
+    }
+
+
+def _cause(faults: Sequence[Fault]) -> _Cause:
+    for judgement in (_ended, _mismatched, _raised, _silent, _silence):
+        if cause := judgement(faults):
+            return cause
+    return _all_waiting(faults)
+
+
+def _ended(faults: Sequence[Fault]) -> _Cause | None:
+    """A process that ended before its job is the cause, whatever others say about it."""
+    exits = [fault for fault in faults if fault.kind == "exit"]
+    if not exits or exits[0].rank is None:
+        return None
+    first = exits[0]
+    assert first.rank is not None
+    if first.code == 0:
+        where = f"look for an early return or sys.exit in what rank {first.rank} ran"
+        return _Cause("missing", (first.rank,), words(first), (where,))
+    advice = ["the output of that rank, shown above as [host rank]"]
+    if first.signal == signal.SIGKILL:
+        advice.append("`dmesg | grep -i oom` and the memory limit of the job: SIGKILL is what the kernel uses for both")
+    elif first.signal:
+        advice.append("a core dump (`ulimit -c unlimited`, `coredumpctl list`)")
+    return _Cause("crashed", (first.rank,), words(first), tuple(advice))
+
+
+def _mismatched(faults: Sequence[Fault]) -> _Cause | None:
+    for fault in faults:
+        if fault.error == "MismatchError" and fault.rank is not None and fault.peer is not None:
+            advice = (
+                f"what ranks {fault.rank} and {fault.peer} were asked to run: arguments, versions, order of calls",
+            )
+            sides = tuple(sorted((fault.rank, fault.peer)))
+            return _Cause("mismatch", (), fault.message, advice, "likely", sides)
+    return None
+
+
+def _raised(faults: Sequence[Fault]) -> _Cause | None:
+    raised = [f for f in faults if f.kind == "failure" and not f.waiting_for and f.rank is not None]
+    if not raised or raised[0].rank is None:
+        return None
+    return _Cause("crashed", (raised[0].rank,), words(raised[0]), ("--debug shows the rank's traceback",))
+
+
+def _silent(faults: Sequence[Fault]) -> _Cause | None:
+    """Others ran into deadlines waiting for ranks that did not even report."""
+    silent = [fault for fault in faults if fault.kind == "silent" and fault.rank is not None]
+    wanted = {peer for fault in faults for peer in fault.waiting_for}
+    stopped = [fault for fault in silent if (fault.state or "").startswith(("T", "t", "D"))]
+    guilty = stopped or [fault for fault in silent if fault.rank in wanted]
+    if not guilty:
+        return None
+    culprits = tuple(sorted(fault.rank for fault in guilty if fault.rank is not None))
+    # A process that sleeps or runs elsewhere has not entered; one that was stopped may have been anywhere.
+    before = not stopped or all(fault.phase in ("start", "rendezvous") for fault in guilty)
+    advice = []
+    if stopped:
+        pids = " ".join(str(fault.pid) for fault in stopped)
+        advice.append(
+            f"who stopped it: a debugger, job control, a suspended container; `kill -CONT {pids}` lets it go on"
+        )
+    else:
+        advice.append("`py-spy dump --pid PID` on that rank while it hangs; what its device does")
+    explanation = "; ".join(words(fault) for fault in guilty)
+    return _Cause(
+        "missing" if before else "stuck", culprits, explanation, tuple(advice), "certain" if stopped else "likely"
+    )
+
+
+def _silence(faults: Sequence[Fault]) -> _Cause | None:
+    for fault in faults:
+        if fault.kind == "silence":
+            advice = ("whether the host is suspended or out of memory", "run again with -vv")
+            return _Cause("undecided", (), fault.message, advice, "hypothesis")
+    return None
+
+
+def _all_waiting(faults: Sequence[Fault]) -> _Cause:
+    """Everybody entered, everybody waits, nobody is silent. Ranks that are waited for but do not wait stand out."""
+    waiting = {fault.rank for fault in faults if fault.waiting_for}
+    wanted = {peer for fault in faults for peer in fault.waiting_for}
+    missing = tuple(sorted(wanted - waiting))
+    text = "; ".join(words(fault) for fault in faults[:3])
+    if missing:
+        return _Cause("undecided", (), text, ("why these ranks did not report",), "hypothesis", missing)
+    return _Cause("joined", (), text, ("run again with -vv; raise --timeout if the machine is overloaded",), "likely")
+
+
+def words(fault: Fault) -> str:
+    """One fault in a sentence."""
+    who = f"rank {fault.rank}" + (f" (pid {fault.pid})" if fault.pid else "")
+    during = f" during {fault.phase}" if fault.phase else ""
+    if fault.kind == "exit":
+        if fault.signal:
+            return f"{who} was ended by {_signal_name(fault.signal)}{during}"
+        return f"{who} left with exit {fault.code}{during}, before its work was done"
+    if fault.kind == "silent":
+        state = f"; its process is in state {fault.state}" if fault.state else ""
+        return f"{who} does not answer{during}{state}"
+    if fault.kind == "silence":
+        return fault.message
+    return f"{who} failed{during}: {fault.message or fault.error}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
