@@ -72,6 +72,8 @@ class PerfRun:
         self.pids: dict[int, int] = {}
         self.verdict: dict[str, Any] | None = None
         self.findings: list[Finding] = []
+        self._shown = 0
+        """Rows handed on so far, in order."""
         self.survivors: list[int] = []
         self.tracebacks: list[str] = []
 
@@ -93,6 +95,8 @@ class PerfRun:
                         yield event
                         continue
                     yield from self._on_report(event, supervisor, ready, reports)
+                if not supervisor.faults:
+                    yield from self._complete_rows()
         finally:
             self.pids = supervisor.pids
             self.survivors = supervisor.survivors
@@ -127,14 +131,17 @@ class PerfRun:
         row = next(row for row in self.rows if index in row.cases.values())
         if reports[0]["type"] == "skipped":
             row.skipped = reports[0]["reason"]
-            yield row
-            return
-        case = self.cases[index]
-        assert self.floor
-        measurement = measure(case, reports, self.floor, self.options.peak, self.options.check)
-        row.results[case.in_place] = measurement
-        if row.complete:
-            yield row
+        else:
+            case = self.cases[index]
+            assert self.floor
+            row.results[case.in_place] = measure(case, reports, self.floor, self.options.peak, self.options.check)
+        yield from self._complete_rows()
+
+    def _complete_rows(self) -> Iterator[Row]:
+        """Rows whose turn it is, those that are skipped among them."""
+        while self._shown < len(self.rows) and self.rows[self._shown].complete:
+            self._shown += 1
+            yield self.rows[self._shown - 1]
 
     def judge(self, *, strict: bool = False) -> int:
         """Turn what was measured into findings and the exit code."""

@@ -153,27 +153,21 @@ def perf(
     screen: Screen = ctx.obj
     started = now()
     options = _options(ctx, flags)
-    with sinks(screen, json=json_path, csv=csv_path, junit=junit_path) as out:
-        run = PerfRun(options, ["opsdist", *_arguments()], started)
-        ended: BaseException | None = None
-        try:
-            show = _Show(screen, run)
-            show.opening()
-            show.events()
-        except (KeyboardInterrupt, Terminated) as error:
-            ended = error
-            screen.note("stopping the ranks; what was measured is kept", level=-1)
-        code = run.judge(strict=strict)
-        if ended:
-            code = exit_code_of(ended)
-        record = run.record(code).record()
-        out.write(record)
-        show.closing(record)
-    return code
-
-
-def _arguments() -> list[str]:
-    return sys.argv[1:]
+    out = sinks(screen, json=json_path, csv=csv_path, junit=junit_path)
+    run = PerfRun(options, ["opsdist", *sys.argv[1:]], started)
+    show = _Show(screen, run)
+    ended: BaseException | None = None
+    try:
+        show.opening()
+        show.events()
+    except (KeyboardInterrupt, Terminated) as error:
+        ended = error
+        screen.note("the ranks were stopped; what was measured is kept", level=-1)
+    code = run.judge(strict=strict)
+    record = run.record(exit_code_of(ended) if ended else code).record()
+    out.write(record)
+    show.closing(record)
+    return int(record["exit_code"])
 
 
 def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
@@ -234,7 +228,7 @@ class _Show:
         from opsdist_cli.output.table import Table
 
         self._screen, self._run = screen, run
-        self._table = Table(run.options.placement, run.backends)
+        self._table = Table(run.options.placement, run.options.collectives, run.backends)
 
     def opening(self) -> None:
         from opsdist_cli.output.table import opening
@@ -248,14 +242,12 @@ class _Show:
         from suites.perf import Progress, Started, row_record
         from suites.sweep import Row
 
-        for row in self._run.rows:
-            if row.skipped:
-                self._screen.result(self._table.row(row_record(row, self._run.options)))
         with ProgressLine(self._screen, len(self._run.cases)) as progress:
             for event in self._run.events():
                 match event:
                     case Row():
-                        self._screen.result(self._table.row(row_record(event, self._run.options)))
+                        for line in self._table.lines(row_record(event, self._run.options)):
+                            self._screen.result(line)
                     case Started():
                         pids = ", ".join(f"{rank}:{pid}" for rank, pid in event.pids.items())
                         self._screen.note(f"opsdist: ranks started (rank:pid {pids})", level=1)

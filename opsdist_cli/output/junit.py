@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -18,8 +19,12 @@ def render(record: Record) -> str:
     suite = ET.Element("testsuite", name=f"opsdist.{record['kind']}", timestamp=record["started"])
     for row in record.get("results", ()):
         _row(suite, row)
-    for number, finding in enumerate(record["findings"]):
-        _finding(suite, record["kind"], finding, number)
+    seen: Counter[str] = Counter()
+    for finding in record["findings"]:
+        seen[finding["check"]] += 1
+        number = seen[finding["check"]]
+        # Readers keep one of several cases with the same name.
+        _finding(suite, record["kind"], finding, finding["check"] + (f" ({number})" if number > 1 else ""))
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for kind, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -47,8 +52,8 @@ def _row(suite: ET.Element, row: Record) -> None:
             _outcome(case, "failure", f"{side['nwrong']} wrong elements")
 
 
-def _finding(suite: ET.Element, kind: str, finding: Record, number: int) -> None:
-    case = _case(suite, f"opsdist.{kind}", f"{finding['check']} #{number}")
+def _finding(suite: ET.Element, kind: str, finding: Record, name: str) -> None:
+    case = _case(suite, f"opsdist.{kind}", name)
     text = finding["message"] + (f"\n{finding['remedy']}" if finding["remedy"] else "")
     properties = ET.SubElement(case, "properties")
     for name, value in finding["evidence"].items():

@@ -1,15 +1,15 @@
-"""Destinations of records, opened before a run so that a bad path is found before any work is done.
+"""Destinations of records, tried before a run so that a bad path is found before any work is done.
 
 May import: click, and from this package.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,7 @@ class Sinks:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._to_stdout: list[str] = []
-        self._files: list[tuple[str, Path, Path]] = []
-        """(format, what is written, where it ends up): a reader never sees half a record."""
+        self._files: list[tuple[str, Path]] = []
 
     def add(self, name: str, path: str | None) -> None:
         """Send the record in format `name` to `path`; `-` is stdout. Raises click.BadParameter."""
@@ -40,46 +39,51 @@ class Sinks:
             return
         target = Path(path)
         try:
-            self._files.append((name, _staging(target), target))
+            _try(target)
         except OSError as error:
             reason = f"cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable"
             raise click.BadParameter(reason, param_hint=f"--{name}") from None
+        self._files.append((name, target))
 
     def write(self, record: Mapping[str, Any]) -> None:
+        """Write everywhere; a reader never sees half a record. Raises OSError."""
         for name in self._to_stdout:
             self._screen.machine(render(name, record))
-        for name, staging, target in self._files:
-            staging.write_text(render(name, record), encoding="utf-8")
-            if staging != target:
-                staging.replace(target)
-
-    def discard(self) -> None:
-        """Remove what was opened and never written."""
-        for _, staging, target in self._files:
-            if staging != target:
-                staging.unlink(missing_ok=True)
+        for name, target in self._files:
+            text = render(name, record)
+            if _special(target):
+                target.write_text(text, encoding="utf-8")
+                continue
+            staging = _beside(target)
+            staging.write_text(text, encoding="utf-8")
+            staging.replace(target)
 
 
-@contextmanager
-def sinks(screen: Screen, **paths: str | None) -> Iterator[Sinks]:
-    """`with sinks(screen, json=path, junit=path) as out: ... out.write(record)`."""
+def sinks(screen: Screen, **paths: str | None) -> Sinks:
+    """`out = sinks(screen, json=path, junit=path) ... out.write(record)`."""
     opened = Sinks(screen)
-    try:
-        for name, path in paths.items():
-            opened.add(name, path)
-        yield opened
-    finally:
-        opened.discard()
+    for name, path in paths.items():
+        opened.add(name, path)
+    return opened
 
 
-def _staging(target: Path) -> Path:
-    """A new file beside the target, or the target itself where it is a device or a pipe."""
+def _special(target: Path) -> bool:
+    """A device or a pipe: written to directly."""
+    return target.exists() and not stat.S_ISREG(target.stat().st_mode)
+
+
+def _try(target: Path) -> None:
+    """Whether the record could be written now. Leaves nothing. Raises OSError."""
     if target.is_dir():
-        raise IsADirectoryError(21, "it is a folder")
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        return target
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
     if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(13, "permission denied")
+        raise PermissionError(errno.EACCES, "permission denied")
+    if not _special(target):
+        _beside(target).unlink()
+
+
+def _beside(target: Path) -> Path:
+    """A new, empty file in the target's folder, with the mode a new file gets."""
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     mask = os.umask(0)
     os.umask(mask)

@@ -26,9 +26,11 @@ _SIDE_UNIT = f"  {'(us)':>9}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  {'(%)':>5}"
 class Table:
     """Lays out rows for one run. `sides` are the keys of the record that are shown."""
 
-    def __init__(self, placement: str, backends: Sequence[str]) -> None:
+    def __init__(self, placement: str, collectives: Sequence[str], backends: Sequence[str]) -> None:
         shown = {"out-of-place": ["out_of_place"], "in-place": ["in_place"]}.get(placement)
         self._sides = [side for side in _SIDES if shown is None or side[0] in shown]
+        self._collective = None if len(collectives) > 1 else collectives[0]
+        """What the rows so far were about; it is said when it changes."""
         self._backends = len(backends) > 1
 
     def header(self) -> list[str]:
@@ -42,6 +44,12 @@ class Table:
         backend = f"  {'backend':<8}" if self._backends else ""
         head = names + _SIDE_HEAD * len(self._sides) + backend + "  algorithm"
         return [*lines, "#" + head[1:], ("#" + (units + _SIDE_UNIT * len(self._sides))[1:]).rstrip()]
+
+    def lines(self, row: Record) -> list[str]:
+        """The row, under a heading where its collective is another than the last row's."""
+        heading = [] if row["collective"] == self._collective else [f"# {row['collective']}"]
+        self._collective = row["collective"]
+        return [*heading, self.row(row)]
 
     def row(self, row: Record) -> str:
         redop, root = row["redop"] or "none", -1 if row["root"] is None else row["root"]

@@ -1,0 +1,36 @@
+"""SUITES: named lists of checks, as name -> ("module:function", summary). A function takes a Setting.
+
+May import: the standard library; suites are imported when used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from suites.report import Finding
+
+SUITES: dict[str, tuple[str, str]] = {
+    "smoke": ("suites.smoke:run", "for CI: proofs, every collective verified, performance looked at, faults caught"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a suite is run with. `budget` in seconds for all of it; `ranks` None is the suite's own choice."""
+
+    budget: float
+    ranks: int | None
+    command: Sequence[str]
+
+
+Suite = Callable[[Setting], Iterator[list[Finding]]]
+"""Yields the findings of each check as it ends."""
+
+
+def suite_named(name: str) -> Suite:
+    """Raises KeyError."""
+    module, function = SUITES[name][0].split(":")
+    suite: Suite = getattr(import_module(module), function)
+    return suite
