@@ -13,6 +13,11 @@ def bits_per_second(bytes_per_second: float) -> str:
     return _scaled(bytes_per_second * 8, 1000, ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"))
 
 
+def bytes_per_second(rate: float) -> str:
+    """10 GB/s, as benchmarks print rates: decimal, and in bytes."""
+    return _scaled(rate, 1000, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"))
+
+
 def seconds(duration: float) -> str:
     """1.5 us, 20 ms, 3 s."""
     if duration >= 1:

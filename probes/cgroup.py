@@ -12,7 +12,7 @@ from typing import Literal
 
 from probes.cgroup_tree import Group, groups
 from probes.host import Host
-from probes.kernel_text import UNLIMITED, Bound, bound, cpu_list, number
+from probes.kernel_text import UNLIMITED, Bound, bound, count, cpu_list
 
 _UNLIMITED_V1 = 1 << 62
 """Version 1 writes "no memory limit" as the largest multiple of the page size below 2^63."""
@@ -72,7 +72,7 @@ def container(host: Host) -> str | None:
 def parse_quota_v2(text: str | None) -> float | Literal["unlimited"] | None:
     """`200000 100000` (microseconds of time, of period) is 2.0 CPUs; `max 100000` is unlimited."""
     time, _, period = (text or "").strip().partition(" ")
-    return _cpus_of(bound(time, "max"), number(period))
+    return _cpus_of(bound(time, "max"), count(period))
 
 
 def _cpus_of(time: Bound | None, period: int | None) -> float | Literal["unlimited"] | None:
@@ -119,12 +119,12 @@ def _headroom(host: Host, group: Group | None, limits: dict[str, Bound]) -> int 
 
 
 def _memory_used(host: Host, group: Group, folder: str) -> int | None:
-    use = number(host.read(f"{folder}/{_name(group, 'memory.current', 'memory.usage_in_bytes')}"))
+    use = count(host.read(f"{folder}/{_name(group, 'memory.current', 'memory.usage_in_bytes')}"))
     if use is None:
         return None
     words = (host.read(f"{folder}/memory.stat") or "").split()
     statistics = dict(zip(words[::2], words[1::2], strict=False))
-    cache = number(statistics.get(_name(group, "inactive_file", "total_inactive_file")))
+    cache = count(statistics.get(_name(group, "inactive_file", "total_inactive_file")))
     return max(0, use - (cache or 0))
 
 
@@ -140,7 +140,7 @@ def _quota_of(host: Host, group: Group, folder: str) -> float | Literal["unlimit
     if group.version == 2:
         return parse_quota_v2(host.read(f"{folder}/cpu.max"))
     time = bound(host.read(f"{folder}/cpu.cfs_quota_us"), "-1")
-    return _cpus_of(time, number(host.read(f"{folder}/cpu.cfs_period_us")))
+    return _cpus_of(time, count(host.read(f"{folder}/cpu.cfs_period_us")))
 
 
 def _cpus(host: Host, group: Group | None) -> tuple[int, ...] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from probes import cgroup
 from probes.cpu_model import flags, model
 from probes.host import Host
-from probes.kernel_text import cpu_list, fields, number, word
+from probes.kernel_text import count, cpu_list, fields, word
 
 _CPUS = "/sys/devices/system/cpu"
 
@@ -101,7 +101,7 @@ def within_quota(core_cpus: tuple[int, ...] | None, quota: float | str | None) -
 
 def parse_cache_size(text: str | None) -> int | None:
     """`32768K` in bytes."""
-    size = number((text or "").strip().removesuffix("K"))
+    size = count((text or "").strip().removesuffix("K"))
     return None if size is None else size * 1024
 
 
@@ -111,8 +111,8 @@ def _siblings(host: Host, cpu: int) -> tuple[int, ...] | None:
 
 def _sockets(host: Host, online: tuple[int, ...] | None) -> int | None:
     """Some ARM machines answer -1 for every CPU: unknown."""
-    ids = {number(host.read(f"{_CPUS}/cpu{cpu}/topology/physical_package_id")) for cpu in online or ()}
-    return len(ids) if ids and None not in ids and -1 not in ids else None
+    ids = {count(host.read(f"{_CPUS}/cpu{cpu}/topology/physical_package_id")) for cpu in online or ()}
+    return len(ids) if ids and None not in ids else None
 
 
 def _caches(host: Host, cpus: tuple[int, ...]) -> tuple[Cache, ...] | None:
@@ -125,7 +125,7 @@ def _caches(host: Host, cpus: tuple[int, ...]) -> tuple[Cache, ...] | None:
 
 
 def _cache(host: Host, folder: str) -> Cache | None:
-    level, kind = number(host.read(f"{folder}/level")), word(host.read(f"{folder}/type"))
+    level, kind = count(host.read(f"{folder}/level")), word(host.read(f"{folder}/type"))
     if level is None or kind is None:
         return None
     shared = cpu_list(host.read(f"{folder}/shared_cpu_list"))

@@ -1,4 +1,4 @@
-"""The kernel's small text formats: a number, a list of CPUs, a bound, lines of `key: value`.
+"""The kernel's small text formats: a count, a list of CPUs, a bound, lines of `key: value`.
 
 Every parser takes what `Host.read` gave, None included, and answers None for what it does not understand.
 May import: the standard library.
@@ -17,11 +17,13 @@ _MOST_CPUS = 1 << 16
 """Far above any kernel's NR_CPUS; a longer range is not a list of CPUs."""
 
 
-def number(text: str | None) -> int | None:
+def count(text: str | None) -> int | None:
+    """A number that is not negative: -1 is how many files say "unknown"."""
     try:
-        return None if text is None else int(text)
+        found = -1 if text is None else int(text)
     except ValueError:
         return None
+    return found if found >= 0 else None
 
 
 def word(text: str | None) -> str | None:
@@ -31,7 +33,7 @@ def word(text: str | None) -> str | None:
 
 def bound(text: str | None, none: str) -> Bound | None:
     """A number, or UNLIMITED where the kernel writes `none` ("max", "-1", "unlimited")."""
-    return UNLIMITED if word(text) == none else number(text)
+    return UNLIMITED if word(text) == none else count(text)
 
 
 def cpu_list(text: str | None) -> tuple[int, ...] | None:
@@ -41,8 +43,8 @@ def cpu_list(text: str | None) -> tuple[int, ...] | None:
     cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         first, dash, last = part.partition("-")
-        start, stop = number(first), number(last if dash else first)
-        if start is None or stop is None or not 0 <= start <= stop < _MOST_CPUS:
+        start, stop = count(first), count(last if dash else first)
+        if start is None or stop is None or not start <= stop < _MOST_CPUS:
             return None
         cpus.update(range(start, stop + 1))
     return tuple(sorted(cpus))
@@ -60,5 +62,5 @@ def fields(text: str | None) -> dict[str, str]:
 
 def kibibytes(text: str | None) -> int | None:
     """`24683652 kB` (the kernel's kB is 1024 bytes) in bytes."""
-    amount = number((text or "").removesuffix("kB"))
+    amount = count((text or "").removesuffix("kB"))
     return None if amount is None else amount * 1024

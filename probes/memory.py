@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from probes import cgroup
 from probes.host import Host
-from probes.kernel_text import fields, kibibytes, number
+from probes.kernel_text import count, fields, kibibytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ def read(host: Host) -> MemoryFacts:
         available_bytes=available_bytes(host),
         swap_bytes=kibibytes(rows.get("SwapTotal")),
         swap_free_bytes=kibibytes(rows.get("SwapFree")),
-        huge_pages=number(rows.get("HugePages_Total")),
-        huge_pages_free=number(rows.get("HugePages_Free")),
+        huge_pages=count(rows.get("HugePages_Total")),
+        huge_pages_free=count(rows.get("HugePages_Free")),
         huge_page_bytes=kibibytes(rows.get("Hugepagesize")),
         transparent_huge_pages=parse_choice(host.read("/sys/kernel/mm/transparent_hugepage/enabled")),
         shm_bytes=shm.total if shm else None,

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from probes.host import Host
-from probes.kernel_text import number, word
+from probes.kernel_text import count, word
 
 _INTERFACES = "/sys/class/net"
 _LOOPBACK_TYPE = 772
@@ -62,15 +62,15 @@ def _interface(host: Host, name: str, known: tuple[tuple[str, str | None], ...] 
     folder = f"{_INTERFACES}/{name}"
     place = host.link(folder)
     driver = host.link(f"{folder}/device/driver")
-    kind = number(host.read(f"{folder}/type"))
+    kind = count(host.read(f"{folder}/type"))
     slot = pci_slot(place)
     return Interface(
         name=name,
         state=word(host.read(f"{folder}/operstate")),
         speed_bytes_per_second=parse_speed(host.read(f"{folder}/speed")),
         duplex=_unless_unknown(word(host.read(f"{folder}/duplex"))),
-        mtu=number(host.read(f"{folder}/mtu")),
-        driver=posixpath.basename(driver) if driver else None,
+        mtu=count(host.read(f"{folder}/mtu")),
+        driver=posixpath.basename(driver or "") or None,
         pci_slot=slot,
         numa_node=_numa_node(host, folder, slot),
         virtual=None if place is None else "/virtual/" in place,
@@ -81,7 +81,7 @@ def _interface(host: Host, name: str, known: tuple[tuple[str, str | None], ...] 
 
 def parse_speed(text: str | None) -> int | None:
     """Megabits per second, as the kernel writes them, in bytes per second; None where the driver does not tell."""
-    megabits = number(text)
+    megabits = count(text)
     return megabits * 125_000 if megabits is not None and 0 < megabits < _NO_SPEED else None
 
 
@@ -109,5 +109,4 @@ def _unless_unknown(text: str | None) -> str | None:
 
 def _numa_node(host: Host, folder: str, slot: str | None) -> int | None:
     """A virtio interface has its node at the PCI device above it."""
-    node = number(host.read(f"/sys/bus/pci/devices/{slot}/numa_node" if slot else f"{folder}/device/numa_node"))
-    return node if node is not None and node >= 0 else None
+    return count(host.read(f"/sys/bus/pci/devices/{slot}/numa_node" if slot else f"{folder}/device/numa_node"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from probes.host import Host
-from probes.kernel_text import cpu_list, fields, kibibytes, number
+from probes.kernel_text import count, cpu_list, fields, kibibytes
 
 _NODES = "/sys/devices/system/node"
 
@@ -33,7 +33,7 @@ class NumaFacts:
 
 
 def read(host: Host) -> NumaFacts:
-    balancing = number(host.read("/proc/sys/kernel/numa_balancing"))
+    balancing = count(host.read("/proc/sys/kernel/numa_balancing"))
     names = host.listdir(_NODES)
     ids = sorted(found for name in names or () if (found := node_id(name)) is not None)
     return NumaFacts(
@@ -43,7 +43,7 @@ def read(host: Host) -> NumaFacts:
 
 
 def node_id(name: str) -> int | None:
-    return number(name.removeprefix("node")) if name.startswith("node") else None
+    return count(name.removeprefix("node")) if name.startswith("node") else None
 
 
 def _node(host: Host, node: int) -> NumaNode:
@@ -65,6 +65,6 @@ def parse_memory(text: str | None) -> tuple[int | None, int | None]:
 
 
 def parse_distances(text: str | None) -> tuple[int, ...] | None:
-    distances = [number(part) for part in (text or "").split()]
+    distances = [count(part) for part in (text or "").split()]
     known = tuple(distance for distance in distances if distance is not None)
     return known if known and len(known) == len(distances) else None

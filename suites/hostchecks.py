@@ -31,10 +31,10 @@ def shm(host: str, facts: Facts) -> list[Finding]:
     if size >= LEAST_SHM:
         return []
     remedy = (
-        "in a container start it with --shm-size=8g or --ipc=host (Kubernetes: an emptyDir with medium Memory mounted at "
-        "/dev/shm); on a host: mount -o remount,size=8G /dev/shm"
+        "start the container with --shm-size=8g or --ipc=host (Kubernetes: an emptyDir of medium Memory at /dev/shm); "
+        "on a host: mount -o remount,size=8G /dev/shm"
     )
-    message = "/dev/shm is small: ranks of one host exchange data there, and fail with 'No space left on device'"
+    message = "/dev/shm is smaller than 1 GiB: ranks exchange data there and fail with 'No space left on device'"
     return [_finding("memory.shm_small", Status.WARN, host, message, remedy, evidence)]
 
 
@@ -53,7 +53,7 @@ def open_files(host: str, facts: Facts) -> list[Finding]:
     remedy = (
         f"{here}for good: nofile in /etc/security/limits.conf, LimitNOFILE= of the service, or --ulimit nofile=65536"
     )
-    message = "few files may be open: with many ranks connections fail with 'Too many open files'"
+    message = f"only {soft} files may be open: with many ranks connections fail with 'Too many open files'"
     return [_finding("limits.nofile_low", Status.WARN, host, message, remedy, evidence)]
 
 
@@ -69,7 +69,7 @@ def cpu_quota(host: str, facts: Facts) -> list[Finding]:
     if quota == "unlimited" or quota >= cpus:
         return []
     message = f"the CPU quota is {quota:g} of {cpus} CPUs: with more busy ranks all of them are paused now and then"
-    remedy = f"use at most {max(1, int(quota))} ranks here, or raise the container's CPU limit"
+    remedy = f"keep the number of ranks here to {max(1, int(quota))}, or raise the container's CPU limit"
     return [_finding("cgroup.cpu_quota", Status.INFO, host, message, remedy, evidence)]
 
 

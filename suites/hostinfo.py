@@ -6,12 +6,13 @@ May import: probes, and the table of backends when that section is asked for.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from probes import PROBES
-from probes.host import Host
+from probes.host import Host, LocalHost
 from suites.errors import UsageError
 from suites.hostchecks import CHECKS
 from suites.report import Finding, Report, Status, now
@@ -21,25 +22,27 @@ SECTIONS = (*PROBES, "backends")
 
 
 def report(
-    host: Host,
     command: Sequence[str],
     sections: Sequence[str] = (),
     devices: Sequence[str] = (),
+    *,
+    host: Host | None = None,
     backends: Mapping[str, str] | None = None,
 ) -> Report:
-    """Facts and findings of one host; no `sections` means all of them, `devices` narrows the network section.
+    """Facts and findings of `host`, by default this one.
 
-    `backends` maps a name to "module:attribute" and is by default the table of this package. Raises UsageError for a
-    section or device that is not there; a probe that fails becomes an error finding and the rest goes on.
+    No `sections` means all of them; `devices` narrows the network section. `backends` maps a name to "module:attribute"
+    and is by default the table of collectives. A probe that fails becomes an error finding and the rest goes on; raises
+    UsageError for a section or device that is not there.
     """
+    host = host or LocalHost()
     asked = _asked(sections, devices)
     result = Report("info", list(command), now())
     name = (host.read("/proc/sys/kernel/hostname") or "").strip() or "unknown"
     facts: dict[str, Any] = {}
     for section in asked:
-        read = _backends(backends) if section == "backends" else _probe(section, host)
         try:
-            facts[section] = plain(read())
+            facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, host))
         except Exception as error:  # a probe's mistake must not hide what the others found
             result.findings.append(_unread(section, name, error))
     if devices:
@@ -88,20 +91,20 @@ def _only(devices: Sequence[str], network: Mapping[str, Any]) -> dict[str, Any]:
     return {**network, "interfaces": [interfaces[name] for name in interfaces if name in devices]}
 
 
-def _probe(section: str, host: Host) -> Callable[[], Any]:
-    return lambda: import_module(PROBES[section]).read(host)
+def _probe(section: str, host: Host) -> Any:
+    return import_module(PROBES[section]).read(host)
 
 
-def _backends(table: Mapping[str, str] | None) -> Callable[[], Any]:
-    def read() -> list[dict[str, Any]]:
-        targets = table if table is not None else import_module("collectives.backends").BACKENDS
-        return [_backend(name, target) for name, target in targets.items()]
-
-    return read
+def _backends(table: Mapping[str, str] | None) -> list[dict[str, Any]]:
+    targets = table if table is not None else import_module("collectives.backends").BACKENDS
+    return [_backend(name, target) for name, target in targets.items()]
 
 
 def _backend(name: str, target: str) -> dict[str, Any]:
-    """One that cannot even be imported is not ready, and the reason is what the import said."""
+    """One that cannot even be imported is not ready, and the reason is what the import said.
+
+    `unavailable()` answers "reason; remedy".
+    """
     module, attribute = target.split(":")
     try:
         backend = getattr(import_module(module), attribute)
@@ -118,6 +121,11 @@ def _unread(section: str, host: str, error: Exception) -> Finding:
         status=Status.ERROR,
         subject={"host": host},
         message=f"the section could not be read: {type(error).__name__}: {error}",
-        remedy=f"run `opsdist info -t {section} --debug` and report what it prints; the other sections are not affected",
-        evidence={"error": type(error).__name__},
+        remedy="a mistake of opsdist, please report it with this line; the other sections are not affected",
+        evidence={"raised_at": _place(error)},
     )
+
+
+def _place(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}"

@@ -14,6 +14,7 @@ from collectives.transport.base import HEADER, Bytes
 
 _SMALL = 4096
 """Up to here header and payload travel as one part: one part fewer saves more than the copy costs."""
+_BATCH = 64
 _LARGEST = 4 << 20
 _LINGER_MS = 5000
 
@@ -28,6 +29,7 @@ class ZmqWire:
         self._pull.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
         self._pull.bind(bind)
         self.address = self._pull.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+        self._patience = 0.0
         self._peers: dict[int, zmq.Socket[bytes]] = {}
         self._addresses: Sequence[str] = ()
 
@@ -44,22 +46,31 @@ class ZmqWire:
             socket.send(payload)
 
     def poll(self, timeout: float) -> Sequence[tuple[Bytes, Bytes]]:
-        if timeout > 0 and not self._pull.poll(int(timeout * 1000)):
-            return []
         arrived: list[tuple[Bytes, Bytes]] = []
         # A bounded batch, so that sending goes on while much is arriving.
-        while len(arrived) < 64:
-            try:
-                first = self._pull.recv(zmq.NOBLOCK, copy=True)
-            except zmq.Again:
-                break
+        while len(arrived) < _BATCH and (first := self._next(0 if arrived else timeout)):
             if self._pull.getsockopt(zmq.RCVMORE):
                 arrived.append((first, self._pull.recv(copy=False).buffer))
                 while self._pull.getsockopt(zmq.RCVMORE):  # not ours: drop the rest of it
                     self._pull.recv(copy=False)
             else:
-                arrived.append((first[: HEADER.size], memoryview(first)[HEADER.size :]))
+                arrived.append((first, memoryview(first)[HEADER.size :]))
         return arrived
+
+    def _next(self, timeout: float) -> bytes | None:
+        """The first part of the next message. A blocking receive with a timeout costs far less than a poller."""
+        try:
+            return self._pull.recv(zmq.NOBLOCK)
+        except zmq.Again:
+            if timeout <= 0:
+                return None
+        if timeout != self._patience:
+            self._pull.setsockopt(zmq.RCVTIMEO, max(int(timeout * 1000), 1))
+            self._patience = timeout
+        try:
+            return self._pull.recv()
+        except zmq.Again:
+            return None
 
     def close(self) -> None:
         self._context.destroy(linger=_LINGER_MS)

@@ -1,0 +1,119 @@
+"""The door: missing, forbidden and slow are answers, never exceptions."""
+
+from __future__ import annotations
+
+import os
+import platform
+import select
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from probes.host import Answer, LocalHost, RecordedHost, Space
+
+
+def test_what_is_missing_is_unknown(tmp_path: Path) -> None:
+    host = LocalHost(tmp_path)
+    assert host.read("/proc/cpuinfo") is None
+    assert host.listdir("/sys/class/net") is None
+    assert host.link("/sys/class/net/eth0") is None
+    assert host.space("/dev/shm") is None
+    assert not host.exists("/.dockerenv")
+
+
+def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "speed").mkdir()  # a driver refuses with an error of read(2), as a folder does
+    (tmp_path / "plain").write_text("7")
+    host = LocalHost(tmp_path)
+    assert host.read("/speed") is None
+    assert host.listdir("/plain") is None
+    assert host.link("/plain") is None
+    assert host.read("/embedded\0zero") is None
+
+
+def test_paths_are_below_the_root(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "name").write_bytes(b"bl\xffue\n")
+    (tmp_path / "way").symlink_to("../there")
+    host = LocalHost(tmp_path)
+    assert host.read("/etc/name") == "bl\N{REPLACEMENT CHARACTER}ue\n"
+    assert host.listdir("/") == ("etc", "way")
+    assert host.link("/way") == "../there"
+    assert host.exists("/way")  # though it leads nowhere
+
+
+def test_a_command_answers() -> None:
+    script = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
+    assert LocalHost().run([sys.executable, "-c", script], timeout=60) == Answer(3, "out\n", "err\n")
+
+
+def test_a_command_that_cannot_start_is_unknown(tmp_path: Path) -> None:
+    assert LocalHost(tmp_path).run(["/usr/bin/python3", "--version"], timeout=60) is None
+    assert LocalHost().run(["no-such-command-anywhere"], timeout=60) is None
+
+
+def test_a_command_past_its_deadline_is_killed_with_its_children(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    child = f"(echo alive; exec tail -f /dev/null) > {pipe} & echo started; wait"
+    assert LocalHost().run(["sh", "-c", child], timeout=1.0) == Answer(None, "started\n", "")
+    # The pipe ends when its last writer, the child, is gone.
+    received = b""
+    while select.select([reader], [], [], 30)[0] and (data := os.read(reader, 100)):
+        received += data
+    os.close(reader)
+    assert received == b"alive\n"
+    assert data == b""
+
+
+def test_space_is_in_bytes_and_free_is_what_anyone_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = SimpleNamespace(f_bsize=1, f_frsize=4096, f_blocks=100, f_bfree=50, f_bavail=30)
+    monkeypatch.setattr(os, "statvfs", lambda path: blocks)
+    assert LocalHost().space("/") == Space(total=409_600, free=122_880)
+
+
+def test_runtime() -> None:
+    runtime = LocalHost().runtime()
+    assert runtime is not None
+    assert (runtime.architecture, runtime.python) == (platform.machine(), platform.python_version())
+    assert (runtime.c_library or "") == " ".join(filter(None, platform.libc_ver()))
+
+
+def test_environment_of_any_bytes_can_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "NCCL_NAME", os.fsdecode(b"caf\xe9"))
+    assert LocalHost().environ["NCCL_NAME"] == "caf\N{REPLACEMENT CHARACTER}"
+
+
+def test_addresses_hold_no_hardware_address() -> None:
+    addresses = LocalHost().addresses()
+    assert addresses is not None
+    for text, _ in (entry for entries in addresses.values() for entry in entries):
+        assert text.count(":") != 5 or "::" in text
+
+
+def test_packages_are_not_imported(tmp_path: Path) -> None:
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py" / "__init__.py").write_text("raise SystemExit('imported')")
+    info = tmp_path / "mpi4py-9.8.7.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mpi4py\nVersion: 9.8.7\n")
+    script = "from probes.host import LocalHost; print(LocalHost().packages(['mpi4py', 'no_such_package']))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{'mpi4py': '9.8.7', 'no_such_package': None}"
+
+
+def test_a_recorded_host_answers_from_its_folder_only(tmp_path: Path) -> None:
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "self" / "environ").write_text("RANK=3\0EMPTY=\0junk\0")
+    (tmp_path / "commands").mkdir()
+    (tmp_path / "commands" / "%2Fusr%2Fbin%2Fmpirun --version").write_text("mpirun 1.2\n")
+    host = RecordedHost(tmp_path)
+    assert host.environ == {"RANK": "3", "EMPTY": ""}
+    assert host.run(["/usr/bin/mpirun", "--version"], timeout=1) == Answer(0, "mpirun 1.2\n", "")
+    assert host.run(["hostname"], timeout=1) is None
+    assert (host.space("/"), host.addresses(), host.runtime(), host.packages(["numpy"])) == (None, None, None, None)
