@@ -100,12 +100,11 @@ def fold(operands: Sequence[Array], into: Array, operator: str, divisor: int = 1
 
 
 def _divide(sums: Array, divisor: int) -> None:
-    """In place; integers truncate toward zero."""
+    """In place; integers truncate toward zero. The divisor need not fit the dtype: 200 ranks may average int8."""
     if sums.dtype.kind == "f":
         np.divide(sums, sums.dtype.type(divisor), out=sums)
     elif sums.dtype.kind == "u":
-        np.floor_divide(sums, sums.dtype.type(divisor), out=sums)
+        np.copyto(sums, sums.astype(np.uint64) // np.uint64(divisor), casting="unsafe")
     else:
-        remainder = np.fmod(sums, sums.dtype.type(divisor))
-        np.subtract(sums, remainder, out=sums)
-        np.floor_divide(sums, sums.dtype.type(divisor), out=sums)
+        wide = sums.astype(np.int64)
+        np.copyto(sums, (wide - np.fmod(wide, divisor)) // divisor, casting="unsafe")

@@ -44,12 +44,28 @@ class Collective:
     blocks: Callable[[int], int]
     """How many counts make the size: size = count * blocks(world size) * item size."""
     traffic: Callable[[int], tuple[float, float]]
-    """(read, written) by all ranks together in memory, at the least, as multiples of the size."""
+    """(read, written) by all ranks together in memory, at the least and out of place, as multiples of the size."""
     alias: Callable[[Shape], int | None] | None = None
     """In place, send element i is receive element i + alias; None for a rank without one of the two buffers. No
     function: the collective has no in-place form."""
+    at_rest: Callable[[int], tuple[float, float]] = lambda size: (0, 0)
+    """(reads, writes) of `traffic` that in place are none: what already lies where it belongs."""
     reduces: bool = False
     rooted: bool = False
+
+    def least_traffic(self, size: int, *, in_place: bool) -> tuple[float, float]:
+        """(read, written) by all ranks together in memory, at the least, as multiples of the size."""
+        read, written = self.traffic(size)
+        if not in_place:
+            return read, written
+        if size == 1:
+            return 0, 0
+        reads, writes = self.at_rest(size)
+        return read - reads, written - writes
+
+    def elements(self, nbytes: int, size: int, itemsize: int) -> int:
+        """The count that makes a call of `nbytes` bytes among `size` ranks, rounded down, but never to nothing."""
+        return max(nbytes // (self.blocks(size) * itemsize), 1) if nbytes else 0
 
     def shape(
         self,
@@ -125,6 +141,7 @@ COLLECTIVES: dict[str, Collective] = {
             blocks=_per_rank,
             traffic=lambda size: (1, size),
             alias=lambda shape: shape.rank * shape.send_counts[0],
+            at_rest=lambda size: (0, 1),
         ),
         Collective(
             "reduce_scatter",
@@ -166,6 +183,7 @@ COLLECTIVES: dict[str, Collective] = {
             blocks=_single,
             traffic=lambda size: (1, size),
             alias=lambda shape: 0 if shape.rank == shape.root else None,
+            at_rest=lambda size: (0, 1),
             rooted=True,
         ),
         Collective(
@@ -189,6 +207,7 @@ COLLECTIVES: dict[str, Collective] = {
             blocks=_per_rank,
             traffic=lambda size: (1, 1),
             alias=lambda shape: shape.root * shape.send_counts[0] if shape.rank == shape.root else None,
+            at_rest=lambda size: (1 / size, 1 / size),
             rooted=True,
         ),
         Collective(
@@ -200,6 +219,7 @@ COLLECTIVES: dict[str, Collective] = {
             blocks=_per_rank,
             traffic=lambda size: (1, 1),
             alias=lambda shape: -shape.root * shape.recv_counts[0] if shape.rank == shape.root else None,
+            at_rest=lambda size: (1 / size, 1 / size),
             rooted=True,
         ),
         Collective(

@@ -182,6 +182,12 @@ def by_rank(rank: int, own: Span, peers: Sequence[int]) -> tuple[Span | Message,
     return tuple(own if peer == rank else Message(peer) for peer in ordered)
 
 
+def onwards(index: int, number: int) -> list[int]:
+    """All others of `number` participants, from the next one round: when all list their messages so, no two send to
+    the same one at a time."""
+    return [(index + distance) % number for distance in range(1, number)]
+
+
 def plan(steps: Sequence[Step], scratch: int = 0) -> Plan:
     """A plan of the steps that do something."""
     return Plan(tuple(step for step in steps if step.sends or step.receives or step.folds), scratch)

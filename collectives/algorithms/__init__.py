@@ -55,7 +55,7 @@ class Algorithm:
 
 
 _ROWS = (
-    Algorithm("allreduce", "linear", linear.allreduce, linear.twice_closed, "gather at rank 0, fold, send to all"),
+    Algorithm("allreduce", "linear", linear.allreduce, linear.allreduce_closed, "gather at rank 0, fold, send to all"),
     Algorithm("allreduce", "ring", ring.allreduce, ring.allreduce_closed, "chunks travel round twice"),
     Algorithm("allreduce", "one_shot", one_shot.allreduce, one_shot.allreduce_closed, "all send all, all fold"),
     Algorithm("allreduce", "two_shot", two_shot.allreduce, two_shot.allreduce_closed, "fold own chunk, push it to all"),
@@ -108,7 +108,7 @@ _ROWS = (
     Algorithm("scatter", "tree", tree.scatter, tree.scatter_closed, "binomial tree"),
     Algorithm("sendrecv", "direct", direct.sendrecv, direct.sendrecv_closed, "to the next, from the one before"),
     Algorithm("barrier", "dissemination", dissemination.barrier, dissemination.barrier_closed, "doubling distances"),
-    Algorithm("barrier", "linear", linear.barrier, linear.twice_closed, "report to rank 0, be released"),
+    Algorithm("barrier", "linear", linear.barrier, linear.barrier_closed, "report to rank 0, be released"),
 )  # fmt: skip
 
 ALGORITHMS: dict[str, dict[str, Algorithm]] = {

@@ -1,8 +1,8 @@
 """Direct: every rank exchanges with every other at once, in one step.
 
-Allgather on 4 ranks: each sends its block to the three others, who store it where it belongs.
+Allgather on 4 ranks: each sends its block to the three others, the next rank first, who store it where it belongs.
 
-    rank 0 --0--> 1 2 3      rank 1 --1--> 0 2 3      rank 2 --2--> 0 1 3      rank 3 --3--> 0 1 2
+    rank 0 --0--> 1 2 3      rank 1 --1--> 2 3 0      rank 2 --2--> 3 0 1      rank 3 --3--> 0 1 2
 
 Steps 1, but one message to each of n-1 peers; the least bytes. Best where messages are cheap (shared memory) and n is
 small; on a network all pairs collide.
@@ -25,6 +25,7 @@ from collectives.schedule import (
     Step,
     by_rank,
     copy,
+    onwards,
     plan,
     together,
 )  # fmt: skip
@@ -32,7 +33,7 @@ from collectives.schedule import (
 
 def reduce_step(me: int, peers: Sequence[int], sources: Sequence[Span], into: Span, *, last: bool) -> Step:
     """Reduce chunk i of all peers to peers[i]: each sends every peer its chunk and folds what it gets of its own."""
-    others = [i for i in range(len(peers)) if i != me]
+    others = onwards(me, len(peers))
     return Step(
         sends=tuple(Send(peers[i], (sources[i],)) for i in others),
         folds=(Fold(into, by_rank(peers[me], sources[me], [peers[i] for i in others]), last),),
@@ -41,7 +42,7 @@ def reduce_step(me: int, peers: Sequence[int], sources: Sequence[Span], into: Sp
 
 def gather_step(me: int, peers: Sequence[int], own: Span, blocks: Sequence[Span]) -> Step:
     """Bring block i, which peers[i] holds, to all; this rank's own is read from `own`."""
-    others = [i for i in range(len(peers)) if i != me]
+    others = onwards(me, len(peers))
     return Step(
         sends=tuple(Send(peers[i], (own,)) for i in others),
         receives=tuple(Receive(peers[i], (blocks[i],)) for i in others),
@@ -64,7 +65,7 @@ def reduce_scatter(shape: Shape) -> Plan:
 
 def alltoall(shape: Shape) -> Plan:
     """Serves alltoallv too."""
-    others = [peer for peer in range(shape.size) if peer != shape.rank]
+    others = onwards(shape.rank, shape.size)
     own = copy(shape, shape.send_block(shape.rank), shape.recv_block(shape.rank))
     exchange = Step(
         sends=tuple(Send(peer, (shape.send_block(peer),)) for peer in others),
@@ -85,7 +86,11 @@ def block_closed(size: int, count: int, group: int) -> Closed:
 
 
 def skewed_closed(size: int, count: int, group: int) -> Closed:
-    """alltoallv as `ops` loads it: all blocks but the lightest own one, which has weight 1."""
+    """alltoallv as `ops` loads it: all blocks but the lightest own one, which has weight 1.
+
+    The path is what the busiest port has to move: a lower bound, since unequal messages cannot all be placed without
+    one waiting for another.
+    """
     elements = size * count - 2 * count / (size + 1)
     return Closed(min(size - 1, 1), elements, size - 1, elements)
 

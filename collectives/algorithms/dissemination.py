@@ -2,6 +2,7 @@
 
     step 0   r -> r+1        step 1   r -> r+2        step 2   r -> r+4        (modulo n, any n)
 
+Steps ceil(log2 n), no bytes: the messages are empty.
 Reference: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", IJPP 1988.
 May import: schedule.
 """

@@ -7,8 +7,9 @@ Allreduce on 4 ranks, chunks a b c d:
     step 2   0 <-> 1   2 <-> 3      0, 1: a b       2, 3: c d                overwrite
     step 3   0 <-> 2   1 <-> 3      all: a b c d
 
-Any size, by the proxies of recursive_doubling. Steps 2 log2 p (+2), bytes sent 2S(p-1)/p (+S): the least bytes of ring
-in logarithmic steps. The reduce_scatter half alone needs a power of two.
+Steps 2 log2 p (+2), bytes sent 2S(p-1)/p (+S): what ring sends, in logarithmic steps.
+Any size, by the proxies of recursive_doubling, p being the largest power of two.
+Limits: the reduce_scatter half alone serves powers of two only.
 Reference: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004.
 May import: schedule, recursive_doubling.
 """

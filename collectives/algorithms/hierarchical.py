@@ -6,7 +6,8 @@ Allreduce on 2 groups of 2 (0 1 | 2 3), chunks a b:
     steps    0 <-> 2      1 <-> 3         rings across groups, one per local rank, each on its own chunk
     last     0 <-> 1      2 <-> 3         0 and 1 exchange a and b, as do 2 and 3
 
-With m groups, a group sends 2S(m-1)/m across its border, where a flat ring of all n ranks sends 2S(n-1)/n over it.
+Steps 2 + 2(m-1) for m groups of g ranks, bytes sent 2S(g-1)/g inside and 2S(m-1)/(mg) across. So 2S(m-1)/m leave a
+group, shared by its g ranks, where a flat ring of all n ranks sends 2S(n-1)/n over the border, all from one rank.
 Limits: groups of equal size that cover all ranks.
 May import: schedule, direct, ring.
 """
@@ -21,9 +22,9 @@ def unmet(shape: Shape) -> str | None:
     """Why this shape cannot be served, or None."""
     if not shape.groups:
         return "needs groups of ranks (hosts or NUMA nodes, or --group-size)"
-    if len({len(group) for group in shape.groups}) > 1:
-        sizes = ", ".join(str(len(group)) for group in shape.groups)
-        return f"needs groups of equal size, not {sizes}"
+    sizes = sorted({len(group) for group in shape.groups}, reverse=True)
+    if len(sizes) > 1:
+        return f"needs groups of equal size, not of {', '.join(map(str, sizes))}"
     if sorted(rank for group in shape.groups for rank in group) != list(range(shape.size)):
         return f"needs groups that hold each of the {shape.size} ranks once"
     return None

@@ -1,9 +1,11 @@
 """Linear: the root exchanges with every other rank directly.
 
-Reduce on 4 ranks, root 0:   1 --S--> 0,  2 --S--> 0,  3 --S--> 0,  where all are folded in the order of ranks.
+Reduce on 4 ranks, root 0, where all are folded in the order of ranks:
 
-Steps 1 for broadcast, reduce, gather and scatter, 2 for allreduce and barrier; the root moves (n-1) messages, so it is
-the bottleneck. The simplest there is: the baseline that the others must beat.
+    1 --S--> 0      2 --S--> 0      3 --S--> 0
+
+Steps 1, and 2 for allreduce and barrier; bytes S(n-1) through the one port of the root, which is the bottleneck. The
+simplest there is: the baseline that the others must beat.
 May import: schedule.
 """
 
@@ -88,7 +90,7 @@ def barrier(shape: Shape) -> Plan:
 
 
 def closed(size: int, count: int, group: int) -> Closed:
-    """broadcast, reduce, gather, scatter. The root sends (or, for reduce and gather, receives) everything."""
+    """broadcast and scatter: the root sends everything."""
     return Closed(min(size - 1, 1), count * (size - 1), size - 1, count * (size - 1))
 
 
@@ -97,6 +99,9 @@ def inward_closed(size: int, count: int, group: int) -> Closed:
     return Closed(min(size - 1, 1), count * min(size - 1, 1), size - 1, count * (size - 1))
 
 
-def twice_closed(size: int, count: int, group: int) -> Closed:
-    """allreduce, and barrier with a count of 0."""
+def allreduce_closed(size: int, count: int, group: int) -> Closed:
     return Closed(2 * min(size - 1, 1), count * (size - 1), 2 * (size - 1), 2 * count * (size - 1))
+
+
+def barrier_closed(size: int, count: int, group: int) -> Closed:
+    return Closed(2 * min(size - 1, 1), 0, 2 * (size - 1), 0)

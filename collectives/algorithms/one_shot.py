@@ -9,13 +9,13 @@ May import: schedule.
 
 from __future__ import annotations
 
-from collectives.schedule import Closed, Fold, Plan, Receive, Send, Shape, Span, Step, by_rank, copy, plan
+from collectives.schedule import Closed, Fold, Plan, Receive, Send, Shape, Span, Step, by_rank, copy, onwards, plan
 
 
 def allreduce(shape: Shape) -> Plan:
     if shape.size == 1:
         return plan([copy(shape, shape.send, shape.recv)])
-    others = [peer for peer in range(shape.size) if peer != shape.rank]
+    others = onwards(shape.rank, shape.size)
     scratch = Span("scratch", 0, shape.recv.count)
     into = scratch if shape.in_place else shape.recv
     exchange = Step(

@@ -8,10 +8,12 @@ Allreduce on 4 ranks:
 Any size: the ranks from p, the largest power of two, upwards first hand their buffer to rank - p and get the result
 back at the end. Both partners fold in the order of ranks, so all ranks get the same bits.
 
-Allreduce: steps log2 p (+2), bytes S in each. Allgather: powers of two only, steps log2 n, the least bytes.
-Cost of allreduce: lg p (alpha + S beta + S gamma). Reference: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
-collective communication operations in MPICH", IJHPCA 2005.
-Limits: a step may not fold into what it sends, so the result alternates between two buffers, one of them scratch.
+Steps log2 p (+2) for allreduce, bytes S in each: lg p (alpha + S beta + S gamma). Allgather takes log2 n steps and
+sends the least bytes.
+Limits: allgather serves powers of two only. A step may not fold into what it sends, so allreduce alternates between
+two buffers, one of them scratch.
+Reference: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
+IJHPCA 2005.
 May import: schedule.
 """
 

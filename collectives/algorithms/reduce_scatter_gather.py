@@ -3,7 +3,7 @@
     step 0   rank r <-- chunk r of every rank        fold, in the order of ranks
     step 1   root   <-- reduced chunk r of every rank
 
-The work of folding is shared by all. Steps 2, no rank sends more than S. Best for large S.
+Steps 2, bytes sent S at most by any rank. The work of folding is shared by all. Best for large S.
 Limits: ranks other than the root need scratch for one chunk.
 Reference: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004.
 May import: schedule, direct.

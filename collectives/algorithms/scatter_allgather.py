@@ -6,7 +6,7 @@ Broadcast on 4 ranks, root 0, chunks a b c:
     step 1   1 -a-> 2    2 -b-> 3    3 -c-> 1
     step 2   1 -c-> 2    2 -a-> 3    3 -b-> 1
 
-The root sends S once, whatever n is, where a tree sends it log2 n times. Steps n-1. Best for large S.
+Steps n-1, bytes sent S by the root, whatever n is, where a tree sends it log2 n times. Best for large S.
 Reference: M. Barnett et al., "Interprocessor collective communication library (InterCom)", SHPCC 1994.
 May import: schedule, ring.
 """

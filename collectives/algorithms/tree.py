@@ -7,7 +7,8 @@ Broadcast on 5 ranks, root 0 (numbers are relative to the root); gather and redu
     step 2    0 -> 1   2 -> 3
 
 A rank's parent is the rank without its lowest set bit, so a subtree is a contiguous range of ranks, and gather and
-scatter can move it as one message. Steps ceil(log2 n) on the longest path. Broadcast and reduce move S on every edge;
+scatter can move it as one message.
+Steps ceil(log2 n) on the longest path, twice that for allreduce. Broadcast and reduce move S bytes on every edge;
 gather and scatter move each block once per level.
 Limits: interior ranks need scratch: S for reduce, their subtree's blocks for gather and scatter.
 May import: schedule.

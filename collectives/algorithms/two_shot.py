@@ -12,7 +12,7 @@ May import: schedule, direct.
 from __future__ import annotations
 
 from collectives.algorithms import direct
-from collectives.schedule import Closed, Plan, Receive, Send, Shape, Step, chunks, copy, plan, together
+from collectives.schedule import Closed, Plan, Receive, Send, Shape, Step, chunks, copy, onwards, plan, together
 
 
 def allreduce(shape: Shape) -> Plan:
@@ -20,7 +20,7 @@ def allreduce(shape: Shape) -> Plan:
         return plan([copy(shape, shape.send, shape.recv)])
     sources, targets = chunks(shape.send, shape.size), chunks(shape.recv, shape.size)
     own = targets[shape.rank]
-    others = [peer for peer in range(shape.size) if peer != shape.rank]
+    others = onwards(shape.rank, shape.size)
     push = Step(
         sends=tuple(Send(peer, (own,), after=True) for peer in others),
         receives=tuple(Receive(peer, (targets[peer],)) for peer in others),
