@@ -6,6 +6,7 @@ One row per launcher's variables, in order of trust. May import: the standard li
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The variables of one launcher; a row applies when `marks` are all set."""
+    """The variables of one launcher; a row applies when its `marks` are all set."""
 
     name: str
     marks: tuple[str, ...]
@@ -35,6 +36,8 @@ class Family:
     local_rank: str
     local_size: str
     node: str = ""
+    local_sizes: str = ""
+    """Where a launcher gives the sizes of all nodes in one variable, as srun does: `2(x3),1`."""
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -51,7 +54,7 @@ FAMILIES: tuple[Family, ...] = (
     # Inside an sbatch script SLURM_PROCID is set although no step runs; only a step's own variables count.
     Family(
         "srun", ("SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-        "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_NODEID",
+        "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_NODEID", "SLURM_STEP_TASKS_PER_NODE",
     ),
 )  # fmt: skip
 
@@ -59,6 +62,10 @@ FAMILIES: tuple[Family, ...] = (
 def from_environment(environ: Mapping[str, str] = os.environ) -> Placement | None:
     """The placement a launcher has given this process, or None. Raises UsageError when variables are not numbers,
     contradict themselves, or two launchers disagree about the world."""
+    given = [mark for mark in FAMILIES[0].marks if environ.get(mark)]
+    if 0 < len(given) < len(FAMILIES[0].marks):
+        # Taking this for a world of one would let every rank run alone and call it a success.
+        raise UsageError(f"{given[0]} is set, but of {' and '.join(FAMILIES[0].marks)} all are needed")
     found = [family for family in FAMILIES if all(environ.get(mark) for mark in family.marks)]
     if not found:
         return None
@@ -70,10 +77,36 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Placement | Non
     rank, size = _number(environ, family.rank, family), _number(environ, family.size, family)
     if not 0 <= rank < size:
         raise UsageError(f"{family.rank}={rank} is not a rank of {family.size}={size}")
-    local_rank = _number(environ, family.local_rank, family, rank)
-    local_size = _number(environ, family.local_size, family, size)
-    node = _number(environ, family.node, family, rank // local_size)
-    return Placement(rank, size, local_rank, local_size, node, -(-size // local_size))
+    return _placement(environ, family, rank, size)
+
+
+def _placement(environ: Mapping[str, str], family: Family, rank: int, size: int) -> Placement:
+    if sizes := _local_sizes(environ, family):
+        node = _number(environ, family.node, family, 0)
+        local_size, node_count = sizes[min(node, len(sizes) - 1)], len(sizes)
+    else:
+        local_size = max(_number(environ, family.local_size, family, size), 1)
+        node = _number(environ, family.node, family, rank // local_size)
+        node_count = -(-size // local_size)
+    local_rank = _number(environ, family.local_rank, family, rank % local_size)
+    if not (0 <= local_rank < local_size and 0 <= node < node_count):
+        raise UsageError(
+            f"{family.name} says local rank {local_rank} of {local_size} on node {node} of {node_count} to rank {rank} "
+            f"of {size}, which cannot be"
+        )
+    return Placement(rank, size, local_rank, local_size, node, node_count)
+
+
+def _local_sizes(environ: Mapping[str, str], family: Family) -> list[int]:
+    """The ranks of every node, from Slurm's `2(x3),1`; empty where it is not given."""
+    text = environ.get(family.local_sizes, "") if family.local_sizes else ""
+    sizes: list[int] = []
+    for part in text.split(",") if text else ():
+        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part)
+        if not match:
+            raise UsageError(f"{family.local_sizes}={text!r}, set by {family.name}, is not like 2(x3),1")
+        sizes += [int(match[1])] * int(match[2] or 1)
+    return sizes
 
 
 def _number(environ: Mapping[str, str], name: str, family: Family, default: int | None = None) -> int:

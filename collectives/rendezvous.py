@@ -35,7 +35,8 @@ class _Waiting:
 class StoreServer:
     """Serves a store from a thread of its own until closed.
 
-    A key holds one value per member (a rank), so that "everybody under this key" is one request. `bind` is a ZeroMQ
+    A key holds one value per member (a rank), so that "everybody under this key" is one request. Whoever still waits
+    when it closes is told what there is by then, so that all name the same ranks as missing. `bind` is a ZeroMQ
     address; a tcp port of `*` is chosen by the system and kept. Raises RendezvousError when it cannot be had.
     """
 
@@ -67,11 +68,13 @@ class StoreServer:
                 client, *parts = self._router.recv_multipart()
                 try:
                     self._handle(client, json.loads(parts[0]))
-                except (ValueError, KeyError, TypeError, IndexError):
+                except (ValueError, KeyError, TypeError, IndexError, RecursionError):
                     continue  # not one of ours
+        for waiting in self._waiting:
+            self._send(waiting)
 
     def _handle(self, client: bytes, request: dict[str, Any]) -> None:
-        if not hmac.compare_digest(str(request["token"]), self._token):
+        if not hmac.compare_digest(str(request["token"]).encode(), self._token.encode()):
             return
         key = str(request["key"])
         if "member" in request:
@@ -80,23 +83,29 @@ class StoreServer:
         self._waiting = [waiting for waiting in self._waiting if not self._answer(waiting)]
 
     def _answer(self, waiting: _Waiting) -> bool:
-        values = self._values.get(waiting.key, {})
-        if len(values) < waiting.expected:
+        if len(self._values.get(waiting.key, {})) < waiting.expected:
             return False
-        answer = {"request": waiting.request, "values": list(values.items())}
-        self._router.send_multipart([waiting.client, json.dumps(answer).encode()])
+        self._send(waiting)
         return True
+
+    def _send(self, waiting: _Waiting) -> None:
+        answer = {"request": waiting.request, "values": list(self._values.get(waiting.key, {}).items())}
+        self._router.send_multipart([waiting.client, json.dumps(answer).encode()])
 
 
 class Store:
-    """A rank's connection to the store."""
+    """A rank's connection to the store. Raises RendezvousError for what is no address."""
 
     def __init__(self, address: str, token: str) -> None:
         self._address, self._token = address, token
         self._context = zmq.Context()
         self._dealer = self._context.socket(zmq.DEALER)
         self._dealer.setsockopt(zmq.RECONNECT_IVL, 10)
-        self._dealer.connect(address)
+        try:
+            self._dealer.connect(address)
+        except zmq.ZMQError as error:
+            self._context.destroy(linger=0)
+            raise RendezvousError(f"cannot connect to {address}: {error}; give tcp://HOST:PORT") from None
         self._numbers = itertools.count()
 
     def set(self, key: str, value: Any, timeout: float) -> None:
@@ -107,7 +116,7 @@ class Store:
     def get(self, key: str, timeout: float) -> Any:
         """The value under `key`, waiting for it. Raises RendezvousError."""
         values = self._request(key, 1, timeout)
-        if values is None:
+        if not values:
             raise RendezvousError(f"nothing was stored under '{key}' at {self._address} within {timeout:g} s")
         return values[0]
 
@@ -115,10 +124,10 @@ class Store:
         """The values of all `size` ranks, in the order of ranks. Raises RendezvousError naming who is missing."""
         values = self._request(key, size, timeout, member=rank, value=value)
         if values is None:
-            present = self._request(key, 0, min(timeout, 2.0))
-            if present is None:
+            values = self._request(key, 0, min(timeout, 2.0))
+            if values is None:
                 raise self._unreachable(timeout)
-            missing = sorted(set(range(size)) - set(present))
+        if missing := sorted(set(range(size)) - set(values)):
             raise RendezvousError(
                 f"{len(missing)} of {size} ranks did not arrive within {timeout:g} s: "
                 f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}",
@@ -127,9 +136,10 @@ class Store:
         return [values[member] for member in range(size)]
 
     def close(self) -> None:
-        self._context.destroy(linger=_LINGER_MS)
+        self._context.destroy(linger=0)  # whatever mattered was answered
 
     def _request(self, key: str, expected: int, timeout: float, **content: Any) -> dict[int, Any] | None:
+        """The values under `key`: `expected` of them, fewer when the store closes, None when it does not answer."""
         number = next(self._numbers)
         request = {"token": self._token, "request": number, "key": key, "expected": expected, **content}
         self._dealer.send(json.dumps(request).encode())

@@ -5,9 +5,8 @@ May import: click, and from this package; commands are imported when used, so th
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import signal
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -15,9 +14,9 @@ from typing import Any
 
 import click
 
-from opsdist_cli.interrupts import Terminated, exit_code_of, raise_terminated
+from opsdist_cli.interrupts import Terminated, exit_code_of, signals_raised
 from opsdist_cli.params import shared_options
-from opsdist_cli.screen import Screen
+from opsdist_cli.screen import Screen, discard
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("opsdist_cli.commands.info", "what this host has, and which backends are ready"),
@@ -72,16 +71,20 @@ def opsdist() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script."""
+    _open_closed_streams()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code (contract.md, "Exits"). Raises nothing."""
     screen = Screen()
-    previous = signal.signal(signal.SIGTERM, raise_terminated)
     try:
-        outcome: Any = opsdist.main(arguments, prog_name="opsdist", standalone_mode=False, obj=screen)
+        # Not opsdist.main, which would make a closed stdout a failure.
+        with signals_raised(), opsdist.make_context("opsdist", list(arguments), obj=screen) as context:
+            outcome: Any = opsdist.invoke(context)
         code = outcome if isinstance(outcome, int) else 0
+    except BrokenPipeError:
+        code = 0  # the screen takes care of its own, so this was the text of --help or --version
     except (KeyboardInterrupt, click.Abort, Terminated) as stop:
         code = exit_code_of(stop)
         screen.note(f"opsdist: ended by {'SIGTERM' if isinstance(stop, Terminated) else 'Ctrl-C'}", level=-1)
@@ -91,8 +94,6 @@ def run(arguments: list[str]) -> int:
         code = _usage(error, screen)
     except Exception as error:  # the one place where any error becomes words and a code
         code = _failed(error, screen)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
     _flush()
     return code
 
@@ -126,7 +127,21 @@ def _failed(error: Exception, screen: Screen) -> int:
     return 2 if isinstance(error, UsageError | CollectiveUsageError) else 3
 
 
+def _open_closed_streams() -> None:
+    """Started with `>&-` or the like: no pipe of ours may become descriptor 0, 1 or 2, and printing goes nowhere."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
 def _flush() -> None:
+    """What cannot be written any more, or is not to be waited for after another Ctrl-C, must not fail at exit."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BrokenPipeError, ValueError):
+        try:
             stream.flush()
+        except (OSError, KeyboardInterrupt, Terminated):
+            discard(stream)

@@ -9,6 +9,7 @@ import difflib
 import functools
 import re
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -73,6 +74,8 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _UNITS |= {f"{unit}IB": factor for unit, factor in _UNITS.items() if unit}
 _UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
 
+_MOST_BYTES = 1 << 62
+
 
 def parse_size(text: str) -> int:
     """Bytes from `64M`, `1GiB` (powers of 1024) or `1GB` (powers of 1000), any case, as in GNU coreutils.
@@ -82,7 +85,9 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
     if not match or match[2].upper() not in _UNITS:
         raise ValueError(f"'{text}' is not a size (examples: 8, 64K, 1M, 1GiB, 1GB)")
-    value = float(match[1]) * _UNITS[match[2].upper()]
+    value = Fraction(match[1]) * _UNITS[match[2].upper()]
+    if value > _MOST_BYTES:
+        raise ValueError(f"'{text}' is more than any machine holds")
     if value != int(value):
         raise ValueError(f"'{text}' is not a whole number of bytes")
     return int(value)
@@ -100,6 +105,9 @@ class Size(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+_MOST_SECONDS = 366 * 86400.0
+
+
 class Duration(click.ParamType[float]):
     """Seconds from `500ms`, `30s`, `5m`, `1h`."""
 
@@ -113,8 +121,8 @@ class Duration(click.ParamType[float]):
         if not match or match[2] not in self._FACTORS:
             self.fail(f"'{value}' is not a duration (examples: 500ms, 30s, 5m)", param, ctx)
         seconds = float(match[1]) * self._FACTORS[match[2]]
-        if seconds <= 0:
-            self.fail(f"'{value}' is not a positive duration", param, ctx)
+        if not 0 < seconds <= _MOST_SECONDS:
+            self.fail(f"'{value}' is not a positive duration of at most a year", param, ctx)
         return seconds
 
 
@@ -155,14 +163,17 @@ class Bandwidth(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+_MOST_RATE = 1e18
+
+
 def parse_bandwidth(text: str) -> float:
     """Raises ValueError with what was wrong. B is bytes, b is bits: here case matters."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKMGT]?)(B/s|b/s|bps)\s*", text)
     if not match:
         raise ValueError(f"'{text}' is not a bandwidth (examples: 40GB/s, 200Gb/s, 200Gbps)")
     rate = float(match[1]) * {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2].upper()]
-    if rate <= 0:
-        raise ValueError(f"'{text}' is not a positive bandwidth")
+    if not 0 < rate < _MOST_RATE:
+        raise ValueError(f"'{text}' is not a bandwidth that there can be")
     return rate if match[3] == "B/s" else rate / 8
 
 

@@ -48,5 +48,11 @@ class Screen:
         try:
             click.echo(text, file=stream, nl=newline, color=self.colored(stream))
         except BrokenPipeError:
-            # Later writes, and the interpreter's own flush at exit, then go nowhere instead of failing.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            discard(stream)
+
+
+def discard(stream: TextIO) -> None:
+    """From here on what is written to the stream, the interpreter's own flush at exit included, goes nowhere."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

@@ -18,6 +18,10 @@ IMPLAUSIBLE = 1.10
 """An efficiency above this is measured once more, and then is no result."""
 
 
+def implausible(efficiency: float | None) -> bool:
+    return efficiency is not None and efficiency > IMPLAUSIBLE
+
+
 @dataclass(frozen=True, slots=True)
 class BusFloor:
     """At least `bus_bw` bytes/s of bus bandwidth at `size` bytes."""

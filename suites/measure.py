@@ -15,7 +15,7 @@ import numpy as np
 
 from collectives.ops import COLLECTIVES
 from suites import stats
-from suites.expect import IMPLAUSIBLE
+from suites.expect import implausible
 from suites.sweep import Case
 
 CLOCK_ERROR = 1e-6
@@ -75,7 +75,7 @@ class Measurement:
 
     @property
     def implausible(self) -> bool:
-        return self.efficiency is not None and self.efficiency > IMPLAUSIBLE
+        return implausible(self.efficiency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,12 @@ def measure(
     runs = np.asarray(ordered[0]["runs"])
     samples = tuple(float(sample) for sample in np.asarray(_over_ranks([r["stamps"] for r in ordered])) / runs)
     row, size, time = COLLECTIVES[case.collective], case.bytes_moved(ranks), stats.median(samples)
-    alg_bw = size / time if size else None
+    # A rate of what need not move is no rate: a barrier, or one rank in place.
+    moves = any(row.least_traffic(ranks, in_place=case.in_place))
+    alg_bw = size / time if size and moves else None
     bus_bw = alg_bw * row.bus_factor(ranks) if alg_bw and ranks > 1 else None
-    ceiling = _ceiling(case, ordered, peak)
+    copied = sum(report["ceiling_bytes"] for report in ordered)
+    ceiling = ceiling_of(case, ranks, copied, ordered[0]["ceiling"], peak)
     # Where the ceiling is below what any agreement of ranks takes, latency dominates and efficiency says nothing.
     efficiency = ceiling.time / time if ceiling and ceiling.time >= base.latency else None
     return Measurement(
@@ -145,18 +148,18 @@ def _late_rank(stamps: Sequence[Sequence[Sequence[int]]]) -> int | None:
     return rank if 2 * counts[rank] > entries.shape[1] and gap > CLOCK_ERROR else None
 
 
-def _ceiling(case: Case, ordered: Sequence[Mapping[str, Any]], peak: float | None) -> Ceiling | None:
-    ranks, row = len(ordered), COLLECTIVES[case.collective]
-    size, factor = case.bytes_moved(ranks), row.bus_factor(ranks) if ranks > 1 else 0.0
+def ceiling_of(case: Case, ranks: int, copied: float, seconds: Sequence[float], peak: float | None) -> Ceiling | None:
+    """The ceiling, where all ranks together copied (read and wrote) `copied` bytes in the best of `seconds`. `peak` is
+    a bus bandwidth that replaces the measured one. None where nothing must move or nothing was measured."""
+    row, size = COLLECTIVES[case.collective], case.bytes_moved(ranks)
+    factor = row.bus_factor(ranks) if ranks > 1 else 0.0
     if peak is not None:
         return Ceiling(size * factor / peak, peak, "--peak") if size and factor else None
-    copied = sum(report["ceiling_bytes"] for report in ordered)
-    if not size or not copied or not ordered[0]["ceiling"]:
+    least = sum(row.least_traffic(ranks, in_place=case.in_place)) * size
+    if not least or not copied or not seconds:
         return None
-    bandwidth = copied / min(ordered[0]["ceiling"])
-    read, written = row.traffic(ranks)
-    time = (read + written) * size / bandwidth
-    return Ceiling(time, size * factor / time if factor else None, "copy by all ranks (numpy, a lower bound)")
+    time = least / copied * min(seconds)
+    return Ceiling(time, size * factor / time if factor else None, "numpy copy by all ranks, a lower bound")
 
 
 def _wrong(ordered: Sequence[Mapping[str, Any]]) -> tuple[WrongData, ...]:

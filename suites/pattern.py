@@ -112,14 +112,14 @@ def _values(pattern: Pattern, rank: int) -> Values:
     mixed = _mix(index * np.uint64(0x9E3779B97F4A7C15) + stride)
     number = pattern.contributors
     limit = min(_EXACT_TO.get(pattern.dtype, _ENOUGH), _ENOUGH)
+    # Which of the ranks in turn is this one, where only some may contribute? And how many do: a number that differs
+    # from index to index, so that the fold does too.
+    turn, some = (_mix(index) + np.uint64(rank)) % np.uint64(number), _mix(~index)
     if pattern.operator == "prod":
-        turn = (_mix(index) + np.uint64(rank)) % np.uint64(number)
-        few = min(_DOUBLINGS.get(pattern.dtype, 62), max(number // 2, 1))
-        return np.where(turn < few, 2, 1).astype(np.int64)
+        most = min(_DOUBLINGS.get(pattern.dtype, 62), max(number // 2, 1))
+        return np.where(turn < some % np.uint64(most + 1), 2, 1).astype(np.int64)
     if pattern.operator in ("sum", "avg") and number > limit:
-        # Too many ranks for 1 each: at every index, `limit` of them, in turn, contribute 1.
-        turn = (_mix(index) + np.uint64(rank)) % np.uint64(number)
-        return (turn < limit).astype(np.int64)
+        return (turn < limit - some % np.uint64(limit // 2)).astype(np.int64)
     largest = limit // number if pattern.operator in ("sum", "avg") else limit
     return (mixed % np.uint64(largest + 1)).astype(np.int64)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -25,7 +25,7 @@ from suites.jobs.arena import layout
 from suites.launch import local
 from suites.launch.supervise import Job, Output, Report, Supervisor
 from suites.measure import Floor, Measurement, WrongData, floor, measure
-from suites.report import Finding, Status, exit_code, measurement_record
+from suites.report import Finding, Status, exit_code, gigabytes_per_second, measurement_record
 from suites.report import Report as Record
 from suites.sweep import Case, Options, Row, plan
 from suites.verdict import judge
@@ -66,8 +66,7 @@ class PerfRun:
             reasons = sorted({f"{row.collective} {row.algorithm}: {row.skipped}" for row in self.rows})
             raise UsageError("nothing can be measured: " + "; ".join(reasons))
         for injection in options.inject:
-            if not 0 <= injection["rank"] < self.world.size:
-                raise UsageError(f"--inject: rank {injection['rank']} is not in a world of {self.world.size}")
+            self._refuse_idle(injection)
         self.floor: Floor | None = None
         self.pids: dict[int, int] = {}
         self.verdict: dict[str, Any] | None = None
@@ -77,8 +76,9 @@ class PerfRun:
         self.survivors: list[int] = []
         self.tracebacks: list[str] = []
 
-    def events(self) -> Iterator[Event]:
-        """Launch and measure. Ends early, with a verdict, when a rank is lost."""
+    def events(self) -> Generator[Event, None, None]:
+        """Launch and measure. Ends early, with a verdict, when a rank is lost. Closing it ends every process of the
+        run, so a caller that may be interrupted closes it: see contextlib.closing."""
         token = secrets.token_hex(16)
         ends = None if self.options.budget is None else time.monotonic() + self.options.budget
         job = Job(
@@ -157,10 +157,15 @@ class PerfRun:
                     Status.ERROR,
                     self.verdict["explanation"],
                     subject={key: subject[key] for key in ("rank", "host") if key in subject},
-                    remedy="; ".join(self.verdict["next_checks"]),
+                    remedy="; ".join(self.verdict["next_checks"]) or None,
                     evidence={"class": self.verdict["class"]},
                 )
             )
+        elif missing := len(self.cases) - len(measurements):
+            reasons = sorted({row.skipped for row in self.rows if row.skipped and row.cases}) or ["the run ended early"]
+            message = f"{missing} of {len(self.cases)} cases were not measured: {'; '.join(reasons)}"
+            remedy = "ask for fewer sizes, or give more time with --budget"
+            findings.append(Finding("perf.cases", Status.ERROR, message, remedy=remedy, evidence={"missing": missing}))
         if not self.options.check and measurements:
             findings.append(Finding("perf.data", Status.INFO, "results were not checked (--no-check)"))
         elif measurements and not any(m.wrong for m in measurements):
@@ -183,6 +188,20 @@ class PerfRun:
                 "verdict": self.verdict,
             },
         )
+
+    def _refuse_idle(self, injection: Mapping[str, Any]) -> None:
+        """A fault that would never happen proves nothing. Raises UsageError."""
+        rank, at, ranks = injection["rank"], injection["at"], self.world.size
+        if not 0 <= rank < ranks:
+            raise UsageError(f"--inject: rank {rank} is not in a world of {ranks}")
+        if at.isdigit() and int(at) >= self.options.loop:
+            raise UsageError(f"--inject: there is no iteration {at} among {self.options.loop}, counted from 0")
+        if injection["fault"] == "corrupt" and at == "rendezvous":
+            raise UsageError("--inject: corrupt wants an iteration: at=first, at=middle or a number")
+        if injection["fault"] == "corrupt" and not any(case.shape(rank, ranks).recv.count for case in self.cases):
+            raise UsageError(f"--inject: rank {rank} receives nothing that could be corrupted")
+        if injection["fault"] == "corrupt" and not self.options.check:
+            raise UsageError("--inject: with --no-check nobody looks for corrupted data")
 
     def _arguments(self, ends: float | None) -> dict[str, Any]:
         options = self.options
@@ -228,6 +247,9 @@ class PerfRun:
     def _config(self) -> dict[str, Any]:
         config = asdict(self.options)
         config["backends"], config["ranks"] = list(self.backends), self.world.size
+        config["peak"] = gigabytes_per_second(self.options.peak)
+        floors = self.options.floors
+        config["floors"] = [{"bus_bw": gigabytes_per_second(floor.bus_bw), "size": floor.size} for floor in floors]
         config["rotation_bytes"], config["cache_bytes"] = self.beyond, self.facts.cache
         return config
 

@@ -130,7 +130,7 @@ def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
         return row
     item = DTYPES[options.dtype].itemsize
     # A size too small for one element a rank and block is rounded up: a row of nothing is not a result.
-    count = max(row.size // (collective.blocks(ranks) * item), 1) if row.size else 0
+    count = collective.elements(row.size, ranks, item)
     for in_place in _places(options):
         if in_place and collective.alias is None:
             continue
@@ -163,7 +163,7 @@ def prove(case: Case, ranks: int) -> Outcome | None:
 def _refuse(collective: str, options: Options, ranks: int) -> None:
     row = COLLECTIVES[collective]
     alone = len(options.collectives) == 1
-    if row.rooted and not 0 <= options.root < ranks:
+    if not 0 <= options.root < ranks:
         raise UsageError(f"root {options.root} is not a rank of a world of {ranks}")
     if alone and options.placement == "in-place" and row.alias is None:
         raise UsageError(f"{collective} has no in-place form; use --out-of-place")

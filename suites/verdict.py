@@ -16,11 +16,12 @@ class Fault:
     """One thing seen to go wrong, in order of arrival.
 
     failure: the rank reported an error. exit: its process ended before its job. silent: it said nothing while others
-    ran into deadlines. silence: nothing at all happened (rank None).
+    ran into deadlines. silence: nothing at all happened (rank None). agent: what starts and watches the ranks failed
+    itself (rank None; phase "start" before any rank ran).
     """
 
     rank: int | None
-    kind: Literal["failure", "exit", "silent", "silence"]
+    kind: Literal["failure", "exit", "silent", "silence", "agent"]
     phase: str
     error: str = ""
     message: str = ""
@@ -44,6 +45,8 @@ class _Cause:
     next_checks: tuple[str, ...]
     confidence: str = "certain"
     suspects: tuple[int, ...] = ()
+    host: bool = False
+    """The host is named as a whole."""
 
 
 def judge(faults: Sequence[Fault], host: str, size: int) -> dict[str, Any]:
@@ -55,12 +58,13 @@ def judge(faults: Sequence[Fault], host: str, size: int) -> dict[str, Any]:
     def subject(rank: int) -> dict[str, Any]:
         return {"kind": "rank", "rank": rank, "host": host}
 
+    culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host}] * cause.host
     complaints = [fault for fault in faults if fault.rank not in cause.culprits]
     first = next((f for f in faults if f.rank in cause.culprits), faults[0])
     return {
         "class": cause.name,
         "confidence": cause.confidence,
-        "culprits": [subject(rank) for rank in cause.culprits],
+        "culprits": culprits,
         "suspects": [subject(rank) for rank in cause.suspects],
         "waiting": waiting,
         "collective": None,
@@ -76,7 +80,7 @@ def judge(faults: Sequence[Fault], host: str, size: int) -> dict[str, Any]:
 
 
 def _cause(faults: Sequence[Fault]) -> _Cause:
-    for judgement in (_ended, _mismatched, _raised, _silent, _silence):
+    for judgement in (_ended, _agent, _mismatched, _not_met, _raised, _silent, _silence):
         if cause := judgement(faults):
             return cause
     return _all_waiting(faults)
@@ -100,6 +104,19 @@ def _ended(faults: Sequence[Fault]) -> _Cause | None:
     return _Cause("crashed", (first.rank,), words(first), tuple(advice))
 
 
+def _agent(faults: Sequence[Fault]) -> _Cause | None:
+    """Without its agent a run ends; what ranks said before that may be why, but what it did to them is not theirs."""
+    fault = next((fault for fault in faults if fault.kind == "agent"), None)
+    if fault is None:
+        return None
+    if fault.phase == "start":
+        advice = ("run `python -P -m suites.launch.agent < /dev/null` by hand: it says hello and ends",)
+        return _Cause("launch", (), words(fault), advice, host=True)
+    gone = fault.signal is not None or fault.code is not None
+    advice = ("`dmesg | grep -i oom`, and who else may end processes on that host",)
+    return _Cause("crashed" if gone else "stuck", (), words(fault), advice, host=True)
+
+
 def _mismatched(faults: Sequence[Fault]) -> _Cause | None:
     for fault in faults:
         if fault.error == "MismatchError" and fault.rank is not None and fault.peer is not None:
@@ -108,6 +125,15 @@ def _mismatched(faults: Sequence[Fault]) -> _Cause | None:
             )
             sides = tuple(sorted((fault.rank, fault.peer)))
             return _Cause("mismatch", (), fault.message, advice, "likely", sides)
+    return None
+
+
+def _not_met(faults: Sequence[Fault]) -> _Cause | None:
+    """The ranks did meet, or reached nobody at all: the world is wrong, not the rank that found out."""
+    for fault in faults:
+        if fault.error == "RendezvousError" and not fault.waiting_for:
+            advice = ("`opsdist info` on every host: the same version, and an address that all can reach",)
+            return _Cause("launch", (), words(fault), advice, "likely")
     return None
 
 
@@ -147,7 +173,8 @@ def _silence(faults: Sequence[Fault]) -> _Cause | None:
     for fault in faults:
         if fault.kind == "silence":
             advice = ("whether the host is suspended or out of memory", "run again with -vv")
-            return _Cause("undecided", (), fault.message, advice, "hypothesis")
+            silent = tuple(sorted(f.rank for f in faults if f.kind == "silent" and f.rank is not None))
+            return _Cause("undecided", (), fault.message, advice, "hypothesis", silent)
     return None
 
 
@@ -175,6 +202,10 @@ def words(fault: Fault) -> str:
         return f"{who} does not answer{during}{state}"
     if fault.kind == "silence":
         return fault.message
+    if fault.kind == "agent":
+        ended = _signal_name(fault.signal) if fault.signal else "" if fault.code is None else f"exit {fault.code}"
+        found = ", ".join([ended] * bool(ended) + [f"pid {fault.pid}"] * bool(fault.pid))
+        return f"{fault.message} ({found})" if found else fault.message
     return f"{who} failed{during}: {fault.message or fault.error}"
 
 

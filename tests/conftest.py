@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+from tests.leftovers import RunSpace, run_space
 from tests.tree_host import TreeHost
 
 
@@ -15,3 +18,14 @@ def tree(tmp_path: Path) -> TreeHost:
     root = tmp_path / "host"
     root.mkdir()
     return TreeHost(root)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[RunSpace]:
+    """A folder and an environment for runs; the test fails when they leave a process or a file behind."""
+    with run_space(tmp_path) as space:
+        yield space
+
+# How long an example takes depends on what else the machine does; what it asserts does not.
+settings.register_profile("opsdist", deadline=None)
+settings.load_profile("opsdist")

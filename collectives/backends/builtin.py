@@ -50,6 +50,7 @@ class BuiltinCall:
     ) -> None:
         self._owner, self._bound, self._tag, self._operator = owner, bound, tag, operator
         self._divisor = owner.size if operator == "avg" else 1
+        self._latest: Execution | None = None
         self.algorithm, self.why = algorithm, why
 
     def run(self) -> None:
@@ -68,8 +69,11 @@ class BuiltinCall:
         return timed(runs, iterations, batch, _nothing)
 
     def _execution(self) -> Execution:
+        if self._latest and not self._latest.done:
+            raise UsageError("this call is still under way: wait for its work before it is started again")
         tag = replace(self._tag, sequence=self._owner.next_sequence())
-        return Execution(self._bound, self._owner.engine.transport, tag, self._operator, self._divisor)
+        self._latest = Execution(self._bound, self._owner.engine.transport, tag, self._operator, self._divisor)
+        return self._latest
 
 
 def _nothing() -> None:
@@ -115,8 +119,8 @@ class BuiltinCommunicator:
             raise UsageError(unknown("operator", operator, OPERATORS))
         row = COLLECTIVES[collective]
         dtype = _dtype(send, recv)
-        if send_counts is not None and recv_counts is not None:
-            shape = Shape(self.rank, self.size, tuple(send_counts), tuple(recv_counts), root)
+        if send_counts is not None or recv_counts is not None:
+            shape = self._uneven(row, send_counts, recv_counts)
             count = 0  # ranks differ
         else:
             count = _count(row, self.rank, self.size, root, send, recv)
@@ -136,6 +140,17 @@ class BuiltinCommunicator:
         bound = BoundPlan(chosen.plan(shape), send, recv, dtype, self._ranks, self.rank)
         return BuiltinCall(self, bound, tag, operator, algorithm, why)
 
+    def _uneven(self, row: Collective, send_counts: Sequence[int] | None, recv_counts: Sequence[int] | None) -> Shape:
+        """The shape of a call whose blocks differ in length. Raises UsageError."""
+        if row.name != "alltoallv":
+            raise UsageError(f"{row.name} has equal blocks; send_counts and recv_counts are for alltoallv")
+        if send_counts is None or recv_counts is None:
+            raise UsageError("alltoallv needs both send_counts and recv_counts, or neither")
+        for what, counts in (("send_counts", send_counts), ("recv_counts", recv_counts)):
+            if len(counts) != self.size or min(counts) < 0:
+                raise UsageError(f"{what} must be {self.size} numbers from 0 on, one a rank, not {list(counts)}")
+        return Shape(self.rank, self.size, tuple(send_counts), tuple(recv_counts))
+
     def allreduce(self, send: Array, recv: Array | None = None, operator: str = "sum") -> Array:
         """Reduce over all ranks, in place unless `recv` is given. Returns the result."""
         recv = send if recv is None else recv
@@ -149,6 +164,8 @@ class BuiltinCommunicator:
 
     def recv(self, array: Array, peer: int) -> None:
         """Receive from `peer` into `array`. Raises TransportTimeout, MismatchError, UsageError."""
+        if not array.flags.writeable:
+            raise UsageError("recv: the receive buffer is read-only")
         plan = Plan((Step(receives=(Receive(peer, (Span("recv", 0, len(array)),)),)),))
         self._run_pair(plan, None, array, peer, self.rank)
 
@@ -216,7 +233,10 @@ class BuiltinBackend:
         if placement.node_count > 1:
             raise RendezvousError("the built-in backend does not reach other hosts yet")
         wire = ZmqWire(f"ipc://@opsdist-{_secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}")
-        hello = {"address": wire.address, "node": placement.node, "pid": os.getpid(), "version": version("opsdist")}
+        hello = {
+            "address": wire.address, "node": placement.node, "pid": os.getpid(), "version": version("opsdist"),
+            "size": placement.world_size,
+        }  # fmt: skip
         try:
             world = store.gather("world", placement.rank, hello, placement.world_size, timeout)
             _prove_world(world)
@@ -226,19 +246,21 @@ class BuiltinBackend:
         wire.connect([member["address"] for member in world])
         streams = Streams(placement.rank, placement.world_size, wire, _secret(token, "run"))
         engine = Engine(streams, timeout, describe)
-        return BuiltinCommunicator(engine, range(placement.world_size), token, "world", streams.close)
+        return BuiltinCommunicator(engine, range(placement.world_size), token, "world", engine.close)
 
 
 BACKEND = BuiltinBackend()
 
 
 def _prove_world(world: Sequence[dict[str, object]]) -> None:
-    """Every rank is a process of its own and runs the same opsdist. Raises RendezvousError."""
+    """Every rank is a process of its own, runs the same opsdist and means the same world. Raises RendezvousError."""
     processes: dict[tuple[object, object], int] = {}
     for rank, member in enumerate(world):
         other = processes.setdefault((member["node"], member["pid"]), rank)
         if other != rank:
             raise RendezvousError(f"ranks {other} and {rank} are the same process (pid {member['pid']})")
+        if member["size"] != len(world):
+            raise RendezvousError(f"rank {rank} was told of {member['size']} ranks, others of {len(world)}")
         if member["version"] != world[0]["version"]:
             raise RendezvousError(
                 f"rank {rank} runs opsdist {member['version']}, rank 0 {world[0]['version']}; install the same version"

@@ -171,8 +171,8 @@ class Transport(Protocol):
 
         Raises MismatchError when a peer is in another call than this rank."""
 
-    def close(self) -> None:
-        """Let go of everything; what was handed over is still delivered if its receiver lives."""
+    def close(self, deliver: bool = True) -> None:
+        """Let go of everything; what was handed over is still delivered, if so wanted and its receiver lives."""
 
 
 class Wire(Protocol):
@@ -184,4 +184,4 @@ class Wire(Protocol):
     def poll(self, timeout: float) -> Sequence[tuple[Bytes, Bytes]]:
         """Headers and payloads that have arrived; waits at most `timeout` seconds for the first."""
 
-    def close(self) -> None: ...
+    def close(self, deliver: bool = True) -> None: ...

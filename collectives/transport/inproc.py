@@ -52,5 +52,5 @@ class InprocWire:
     def poll(self, timeout: float) -> Sequence[tuple[Bytes, Bytes]]:
         return self._hub.take(self._rank, timeout)
 
-    def close(self) -> None:
+    def close(self, deliver: bool = True) -> None:
         pass

@@ -1,8 +1,9 @@
 """Messages over a wire: segments, credits and matching. What all transports of the portable engine share.
 
-Between two ranks every group has a stream of its own, so calls on different groups never block each other. A sender may
-have `window` bytes under way per stream; the receiver gives credit back as sinks consume them, so memory stays bounded
-whatever the message size, and a peer that runs ahead is stopped.
+Between two ranks every group has a stream of its own, so calls on different groups never block each other. A sender
+starts no segment while `window` bytes are under way in a stream; the receiver gives credit back as sinks consume them,
+so memory stays bounded whatever the message size, and a peer that runs ahead is stopped. Headers count, or it could run
+ahead for ever with messages that have little else.
 
 Credits are returned in halves of a window: one small message for each half, none for messages below that.
 May import: base, errors, ops, dtypes.
@@ -19,6 +20,7 @@ from collectives.ops import COLLECTIVES
 from collectives.transport.base import (
     CREDIT,
     DATA,
+    HEADER,
     Bytes,
     CallTag,
     Header,
@@ -95,8 +97,8 @@ class Streams:
             self._pump()
         return moved
 
-    def close(self) -> None:
-        self._wire.close()
+    def close(self, deliver: bool = True) -> None:
+        self._wire.close(deliver)
 
     def _stream(self, peer: int, group: int) -> _Stream:
         stream = self._streams.get((peer, group))
@@ -119,12 +121,12 @@ class Streams:
     def _send_segment(self, key: tuple[int, int], stream: _Stream) -> bool:
         outgoing, pending = stream.outgoing[0]
         length = min(self.segment, outgoing.payload.length - outgoing.sent)
-        if outgoing.ready - outgoing.sent < length or stream.allowance < length:
+        if outgoing.ready - outgoing.sent < length or stream.allowance <= 0:
             return False
         start, stop = outgoing.sent, outgoing.sent + length
         header = Header(self._run, DATA, self.rank, pending.step, pending.call, start, outgoing.payload.length)
         self._wire.post(outgoing.peer, header.pack(), outgoing.payload.read(start, stop) if length else b"")
-        stream.allowance -= length
+        stream.allowance -= HEADER.size + length
         outgoing.sent = stop
         if stop == outgoing.payload.length:
             stream.outgoing.popleft()
@@ -168,8 +170,7 @@ class Streams:
                 incoming.done = True
                 pending.left -= 1
             freed = incoming.sink.take(header.offset, payload)
-            if freed:
-                self.release(group, peer, freed)
+            self.release(group, peer, HEADER.size + freed)
 
     def _enter(self, call: CallTag) -> None:
         """A group goes on to its next call: what peers that are ahead have sent for it must be of the same kind."""

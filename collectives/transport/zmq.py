@@ -1,11 +1,14 @@
 """A wire of ZeroMQ sockets between processes: one PULL a rank, one PUSH to each peer it ever sends to.
 
 On one host the addresses are abstract Unix sockets, so nothing stays in the file system; `tcp://` serves several.
-Queues are unbounded here because streams bound what is under way. May import: zmq, base.
+Queues are unbounded here because streams bound what is under way. A connection that breaks has lost messages and its
+peer is gone, so it is not made again: what is still meant for that peer is dropped, and holds nobody up.
+May import: zmq, base.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import zmq
@@ -17,6 +20,8 @@ _SMALL = 4096
 _BATCH = 64
 _LARGEST = 4 << 20
 _LINGER_MS = 5000
+_BACKLOG = 4096
+"""Ranks that may connect at once; one that is refused would not try again."""
 
 
 class ZmqWire:
@@ -27,6 +32,7 @@ class ZmqWire:
         self._pull = self._context.socket(zmq.PULL)
         self._pull.setsockopt(zmq.RCVHWM, 0)
         self._pull.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
+        self._pull.setsockopt(zmq.BACKLOG, _BACKLOG)
         self._pull.bind(bind)
         self.address = self._pull.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
         self._patience = 0.0
@@ -39,11 +45,12 @@ class ZmqWire:
 
     def post(self, peer: int, header: bytes, payload: Bytes) -> None:
         socket = self._peers.get(peer) or self._open(peer)
-        if len(payload) <= _SMALL:
-            socket.send(header + bytes(payload))
-        else:
-            socket.send(header, zmq.SNDMORE)
-            socket.send(payload)
+        with contextlib.suppress(zmq.Again):  # no connection any more
+            if len(payload) <= _SMALL:
+                socket.send(header + bytes(payload), zmq.NOBLOCK)
+            else:
+                socket.send(header, zmq.NOBLOCK | zmq.SNDMORE)
+                socket.send(payload, zmq.NOBLOCK)
 
     def poll(self, timeout: float) -> Sequence[tuple[Bytes, Bytes]]:
         arrived: list[tuple[Bytes, Bytes]] = []
@@ -72,13 +79,13 @@ class ZmqWire:
         except zmq.Again:
             return None
 
-    def close(self) -> None:
-        self._context.destroy(linger=_LINGER_MS)
+    def close(self, deliver: bool = True) -> None:
+        self._context.destroy(linger=_LINGER_MS if deliver else 0)
 
     def _open(self, peer: int) -> zmq.Socket[bytes]:
         socket = self._context.socket(zmq.PUSH)
         socket.setsockopt(zmq.SNDHWM, 0)
-        socket.setsockopt(zmq.RECONNECT_IVL, 10)
+        socket.setsockopt(zmq.RECONNECT_IVL, -1)
         socket.connect(self._addresses[peer])
         self._peers[peer] = socket
         return socket

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from suites.sweep import Options
 
 DEFAULT_SIZES = "8:256M"
+_NCCL_SIZE = 32 << 20
 
 
 class FloorAt(click.ParamType[tuple[float, int]]):
@@ -66,7 +68,7 @@ class Inject(click.ParamType[dict[str, Any]]):
         if unknown := set(given) - {"rank", "at"}:
             self.fail(f"'{value}': '{unknown.pop()}' is neither rank nor at", param, ctx)
         rank, at = given.get("rank", "1"), given.get("at", "middle")
-        if not rank.isdigit() or not (at in POINTS or at.isdigit()):
+        if not rank.isdecimal() or not (at in POINTS or at.isdecimal()):
             self.fail(f"'{value}': rank is a number, at is one of {', '.join(POINTS)} or an iteration", param, ctx)
         return {"fault": fault, "rank": int(rank), "at": at}
 
@@ -97,8 +99,9 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.argument("op", type=Operation(extra=("all",)))
 @click.option("--size", "sizes", type=SizeSweep(), help=f"SIZE, list 8,1K, range 8:1G[:x2|:+1M]. [{DEFAULT_SIZES}]")
 @click.option("--loop", type=click.IntRange(1), help="Iterations a case; given, it is a promise. [20]")
-@click.option("--warmup", type=click.IntRange(0), help="Untimed iterations a case. [5]")
-@click.option("-n", "--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8]")
+@click.option("--warmup", type=click.IntRange(0), help="Untimed iterations a case, at least 1. [5]")
+@click.option("-n", "short_ranks", type=click.IntRange(1), metavar="N", help="Short for --ranks N.")
+@click.option("--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8]")
 @click.option("--backend", "backends", type=Words(), default="auto", help="Who runs it; several, by commas. [auto]")
 @click.option("--algorithm", "algorithms", type=Words(), default="auto", help="NAME[,NAME...], auto or all. [auto]")
 @click.option("--dtype", type=_DTYPE, help="Element type. [float32]")
@@ -111,7 +114,7 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--cache", type=click.Choice(["cold", "warm"]), default="cold", help="Rotate buffers or reuse. [cold]")
 @click.option("--sync", type=click.Choice(["each", "none"]), default="each", help="Barrier before each. [each]")
 @click.option("--bind", type=click.Choice(["core", "none"]), default="core", help="Pin ranks to cores. [core]")
-@click.option("--buffers", type=click.Choice(["registered", "private"]), default="registered", help="[registered]")
+@click.option("--buffers", type=click.Choice(["registered", "private"]), default="registered", help="builtin: alike.")
 @click.option("--group-size", type=click.IntRange(1), help="Ranks a group, for hierarchical. [all on a host]")
 @click.option("--peak", type=Bandwidth(), help="Bus bandwidth ceiling instead of the measured one.")
 @click.option("--min-busbw", "floors", type=FloorAt(), multiple=True, help="Floor, such as 40GB/s@256M; repeatable.")
@@ -176,8 +179,12 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
     from suites.sweep import Options
 
     op, nccl = flags["op"], {name: value for name, value in flags.items() if name.startswith("nccl_")}
-    if flags["ranks"] is not None and any(value is not None for value in nccl.values()):
+    if flags["short_ranks"] is not None and any(value is not None for value in nccl.values()):
         raise click.UsageError("with nccl-tests' flags, is -n iterations or ranks? Say --loop or --ranks", ctx)
+    if None not in (flags["short_ranks"], flags["ranks"]):
+        raise click.UsageError("-n and --ranks are the same: give one of them", ctx)
+    if flags["sizes"] and any(nccl[f"nccl_{name}"] is not None for name in ("begin", "end", "factor", "step")):
+        raise click.UsageError("--size, or nccl-tests' -b -e -f -i, but not both", ctx)
     sizes = flags["sizes"] or _nccl_sizes(nccl, ctx) or SizeSweep().convert(DEFAULT_SIZES, None, ctx)
     check = flags["check"] if flags["check"] is not None else nccl["nccl_check"] != 0
     return Options(
@@ -185,8 +192,9 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
         sizes=sizes,
         loop=flags["loop"] or 20,
         loop_asked=flags["loop"] is not None,
-        warmup=_first(flags["warmup"], nccl["nccl_warmup"], 5),
-        ranks=flags["ranks"],
+        # One tells how long an iteration takes, so that chunks and batches can be sized.
+        warmup=max(_first(flags["warmup"], nccl["nccl_warmup"], 5), 1),
+        ranks=flags["ranks"] or flags["short_ranks"],
         backends=flags["backends"],
         algorithms=flags["algorithms"],
         dtype=_first(flags["dtype"], nccl["nccl_dtype"], "float32"),
@@ -212,13 +220,13 @@ def _first(*values: Any) -> Any:
 
 
 def _nccl_sizes(nccl: dict[str, Any], ctx: click.Context) -> tuple[int, ...] | None:
-    begin, end = nccl["nccl_begin"], nccl["nccl_end"]
-    if begin is None and end is None:
+    """nccl-tests' sweep, 32M where one end is not given. None where none of its flags is."""
+    begin, end, factor, step = (nccl[f"nccl_{name}"] for name in ("begin", "end", "factor", "step"))
+    if begin is end is factor is step is None:
         return None
-    begin = _first(begin, end)
-    end = _first(end, begin)
-    step = f"+{nccl['nccl_step']}" if nccl["nccl_step"] else f"x{nccl['nccl_factor'] or 2}"
-    return SizeSweep().convert(f"{begin}:{end}:{step}", None, ctx)
+    first = min(_NCCL_SIZE, _first(end, _NCCL_SIZE)) if begin is None else begin
+    last = max(_NCCL_SIZE, first) if end is None else end
+    return SizeSweep().convert(f"{first}:{last}:" + (f"+{step}" if step else f"x{factor or 2}"), None, ctx)
 
 
 class _Show:
@@ -242,8 +250,11 @@ class _Show:
         from suites.perf import Progress, Started, row_record
         from suites.sweep import Row
 
-        with ProgressLine(self._screen, len(self._run.cases)) as progress:
-            for event in self._run.events():
+        with (
+            ProgressLine(self._screen, len(self._run.cases)) as progress,
+            contextlib.closing(self._run.events()) as events,
+        ):
+            for event in events:
                 match event:
                     case Row():
                         for line in self._table.lines(row_record(event, self._run.options)):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from suites.expect import implausible
+
 Record = Mapping[str, Any]
 
 _CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,11 +40,11 @@ def render(record: Record) -> str:
 
 def _row(suite: ET.Element, row: Record) -> None:
     sides = [(place, row[place]) for place in ("out_of_place", "in_place") if row[place]]
-    for place, side in sides or [("", None)]:
+    for place, side in [*sides, ("", None)] if row["skipped"] else sides:
         words = [str(row["size"]), row["type"], row["redop"] or "", row["backend"], row["algorithm"], place]
         case = _case(suite, f"opsdist.perf.{row['collective']}", " ".join(word for word in words if word))
         if side is None:
-            _outcome(case, "skipped", row["skipped"] or "not measured")
+            _outcome(case, "skipped", row["skipped"])
             continue
         case.set("time", f"{side['time'] * side['iterations'] / 1e6:.6f}")
         properties = ET.SubElement(case, "properties")
@@ -50,6 +52,8 @@ def _row(suite: ET.Element, row: Record) -> None:
             ET.SubElement(properties, "property", name=name, value="" if side[name] is None else str(side[name]))
         if side["nwrong"]:
             _outcome(case, "failure", f"{side['nwrong']} wrong elements")
+        elif implausible(side["efficiency"]):
+            _outcome(case, "error", f"{side['efficiency']:.0%} of the ceiling: not to be believed")
 
 
 def _finding(suite: ET.Element, kind: str, finding: Record, name: str) -> None:
@@ -70,7 +74,7 @@ def _case(suite: ET.Element, classname: str, name: str) -> ET.Element:
 
 
 def _outcome(case: ET.Element, tag: str, message: str) -> None:
-    outcome = ET.SubElement(case, tag, message=_clean(message.splitlines()[0]))
+    outcome = ET.SubElement(case, tag, message=_clean(message.partition("\n")[0]))
     outcome.text = _clean(message)
 
 

@@ -5,6 +5,7 @@ May import: click, and from this package.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -31,13 +32,15 @@ class Sinks:
         """Send the record in format `name` to `path`; `-` is stdout. Raises click.BadParameter."""
         if path is None:
             return
-        if path == "-":
+        if path in ("-", "/dev/stdout"):
             if self._to_stdout:
                 raise click.BadParameter("only one format can go to stdout", param_hint=f"--{name}")
             self._to_stdout.append(name)
             self._screen.reserved = True
             return
-        target = Path(path)
+        target = _real(Path(path))
+        if any(target == other for _, other in self._files):
+            raise click.BadParameter(f"{path} is written in another format already", param_hint=f"--{name}")
         try:
             _try(target)
         except OSError as error:
@@ -51,12 +54,11 @@ class Sinks:
             self._screen.machine(render(name, record))
         for name, target in self._files:
             text = render(name, record)
-            if _special(target):
-                target.write_text(text, encoding="utf-8")
-                continue
-            staging = _beside(target)
-            staging.write_text(text, encoding="utf-8")
-            staging.replace(target)
+            try:
+                _put(target, text)
+            except OSError as error:
+                error.add_note(f"the record was not written to {target}")
+                raise
 
 
 def sinks(screen: Screen, **paths: str | None) -> Sinks:
@@ -67,9 +69,28 @@ def sinks(screen: Screen, **paths: str | None) -> Sinks:
     return opened
 
 
+def _real(target: Path) -> Path:
+    """The file behind a link, so that the link stays one; devices and pipes as they were named."""
+    return target if _special(target) else target.resolve()
+
+
 def _special(target: Path) -> bool:
     """A device or a pipe: written to directly."""
     return target.exists() and not stat.S_ISREG(target.stat().st_mode)
+
+
+def _put(target: Path, text: str) -> None:
+    if _special(target):
+        # Whoever reads a pipe may leave early, as from stdout.
+        with contextlib.suppress(BrokenPipeError):
+            target.write_text(text, encoding="utf-8")
+        return
+    staging = _beside(target)
+    try:
+        staging.write_text(text, encoding="utf-8")
+        staging.replace(target)
+    finally:
+        staging.unlink(missing_ok=True)
 
 
 def _try(target: Path) -> None:

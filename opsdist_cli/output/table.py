@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from opsdist_cli.units import bytes_binary
+from suites.expect import implausible
 
 Record = Mapping[str, Any]
 
@@ -19,8 +20,8 @@ _VENDOR_WORDS = {
     "alltoallv": "AllToAllV", "broadcast": "Broadcast", "reduce": "Reduce", "gather": "Gather", "scatter": "Scatter",
     "sendrecv": "SendRecv", "barrier": "Barrier",
 }  # fmt: skip
-_SIDE_HEAD = f"  {'time':>9}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}  {'eff':>5}"
-_SIDE_UNIT = f"  {'(us)':>9}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  {'(%)':>5}"
+_SIDE_HEAD = f"  {'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}  {'eff':>6}"
+_SIDE_UNIT = f"  {'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  {'(%)':>6}"
 
 
 class Table:
@@ -54,10 +55,28 @@ class Table:
     def row(self, row: Record) -> str:
         redop, root = row["redop"] or "none", -1 if row["root"] is None else row["root"]
         cells = f"{row['size']:>12}  {_text(row['count']):>12}  {row['type']:>8}  {redop:>6}  {root:>6}"
-        if row["skipped"]:
+        if row["skipped"] and not any(row[key] for key, _ in self._sides):
             width = len(_SIDE_HEAD) * len(self._sides)
-            return f"{cells}  {'skipped: ' + row['skipped']:<{width}}{self._name(row)}"
-        return cells + "".join(self._side(row[key]) for key, _ in self._sides) + self._name(row)
+            return f"{cells}{'  skipped: ' + row['skipped']:<{width}}{self._name(row)}"
+        remarks = self._remarks(row)
+        cells += "".join(self._side(row[key]) for key, _ in self._sides) + self._name(row)
+        return f"{cells}  # {', '.join(remarks)}" if remarks else cells
+
+    def _remarks(self, row: Record) -> list[str]:
+        """What the figures of a row must not be read without."""
+        remarks = []
+        if row["bytes_moved"] != row["size"]:
+            remarks.append(f"{row['bytes_moved']} B moved")
+        for key, title in self._sides:
+            side, where = row[key], f"{title} " if len(self._sides) > 1 else ""
+            if side is None and row["skipped"]:
+                remarks.append(f"{where}skipped: {row['skipped']}")
+            elif side is not None:
+                if side["iterations"] != side["iterations_asked"]:
+                    remarks.append(f"{where}{side['iterations']}/{side['iterations_asked']} iterations")
+                if implausible(side["efficiency"]):
+                    remarks.append(f"{where}not to be believed")
+        return remarks
 
     def _name(self, row: Record) -> str:
         return (f"  {row['backend']:<8}" if self._backends else "") + f"  {row['algorithm']}"
@@ -65,18 +84,13 @@ class Table:
     @staticmethod
     def _side(side: Record | None) -> str:
         if side is None:
-            return f"  {'N/A':>9}  {'-':>6}  {'-':>6}  {'-':>6}  {'-':>5}"
+            return f"  {'N/A':>7}  {'-':>6}  {'-':>6}  {'-':>6}  {'-':>6}"
         wrong = "N/A" if side["nwrong"] is None else str(side["nwrong"])
         efficiency = "-" if side["efficiency"] is None else f"{side['efficiency'] * 100:.1f}"
-        cut = "" if side["iterations"] == side["iterations_asked"] else f" {_done(side)}"
         return (
-            f"  {_time(side['time']):>9}  {_rate(side['alg_bw']):>6}  {_rate(side['bus_bw']):>6}  {wrong:>6}"
-            f"  {efficiency:>5}{cut}"
+            f"  {_time(side['time']):>7}  {_rate(side['alg_bw']):>6}  {_rate(side['bus_bw']):>6}  {wrong:>6}"
+            f"  {efficiency:>6}"
         )
-
-
-def _done(side: Record) -> str:
-    return f"({side['iterations']}/{side['iterations_asked']})"
 
 
 def opening(record: Record) -> list[str]:
@@ -94,7 +108,7 @@ def opening(record: Record) -> list[str]:
 
 
 def closing(record: Record) -> list[str]:
-    """Out of bounds values, headlines, legend, verdict."""
+    """Out of bounds values, headlines, legend."""
     return [*_wrong(record), *headlines(record), *legend(record)]
 
 
@@ -113,26 +127,32 @@ def headlines(record: Record) -> list[str]:
     lines = []
     for backend in record["config"]["backends"]:
         for collective in record["config"]["collectives"]:
-            rows = [
-                (row["size"], side["bus_bw"], side)
-                for row in record["results"]
-                for key, _ in _SIDES
-                if row["backend"] == backend and row["collective"] == collective and (side := row[key])
-            ]
-            best = max((row for row in rows if row[1] is not None), key=lambda row: row[:2], default=None)
-            if best:
-                lines.append(_headline(_VENDOR_WORDS[collective], *best))
-            elif rows:
-                lines.append(f"{_VENDOR_WORDS[collective]} time: {_time(rows[0][2]['time'])} us")
+            rows = [row for row in record["results"] if (row["backend"], row["collective"]) == (backend, collective)]
+            sides = [(row["size"], row[key]) for row in rows for key, _ in _SIDES if row[key]]
+            if sides:
+                largest = max(size for size, _ in sides)
+                lines.append(_headline(_VENDOR_WORDS[collective], largest, [s for size, s in sides if size == largest]))
     return lines
 
 
-def _headline(word: str, size: int, bus_bw: float, side: Record) -> str:
-    line = f"{word} Bandwidth: {bus_bw:.2f} GB/s busbw at {_size(size)}"
-    if side["efficiency"] is not None and side["ceiling"]["bus_bw"] is not None:
-        ceiling = side["ceiling"]
-        line += f" (Efficiency: {side['efficiency'] * 100:.1f}% of {ceiling['bus_bw']:.1f} GB/s, {ceiling['source']})"
-    return line
+def _headline(word: str, size: int, sides: Sequence[Record]) -> str:
+    """The best of `sides`, all of one size, that can be believed."""
+    at = f" at {_size(size)}" if size else ""
+    believed = [side for side in sides if not implausible(side["efficiency"])]
+    if not believed:
+        return f"{word} Bandwidth: no figure to believe{at} (Efficiency: {_of_ceiling(sides[0])})"
+    best = min(believed, key=lambda side: side["time"])
+    if best["bus_bw"] is None:
+        return f"{word} Time: {_time(best['time'])} us{at}"
+    line = f"{word} Bandwidth: {best['bus_bw']:.2f} GB/s busbw{at}"
+    return line if best["efficiency"] is None else f"{line} (Efficiency: {_of_ceiling(best)})"
+
+
+def _of_ceiling(side: Record) -> str:
+    """`92.1% of 113.1 GB/s, --peak`."""
+    ceiling, rate = side["ceiling"], side["ceiling"]["bus_bw"]
+    figure = "the least time" if rate is None else f"{rate:.1f} GB/s" if rate >= 10 else f"{rate:.3g} GB/s"
+    return f"{side['efficiency'] * 100:.1f}% of {figure}, {ceiling['source']}"
 
 
 def legend(record: Record) -> list[str]:
@@ -143,28 +163,30 @@ def legend(record: Record) -> list[str]:
     overhead = max(side["harness_overhead"] for side in sides)
     sync = {
         "each": "a barrier before every iteration, whose exit skew is in the time",
-        "none": "iterations back to back, in batches of at least 200 us",
+        "none": "iterations back to back; a sample is a batch's mean, of about 200 us or more where the loop allows",
     }[config["sync"]]
     lines = [
         "# time: median over samples of the longest of all ranks; sizes are powers of 1024, GB/s = 1e9 bytes/s",
         f"# sync {config['sync']}: {sync}; harness overhead {overhead:.2f} us",
-        f"# cache {config['cache']}: {_cache(config, sides)}; buffers {config['buffers']}",
+        f"# cache {config['cache']}: {_cache(config, sides)}",
     ]
     ceilings = sorted({side["ceiling"]["source"] for side in sides if side["ceiling"]})
     if ceilings:
-        lines.append(f"# eff: time at the ceiling ({', '.join(ceilings)}) / time; none where latency dominates")
+        lines.append(f"# eff: time at the ceiling / time, none where latency dominates; ceiling: {'; '.join(ceilings)}")
     return lines
 
 
 def _cache(config: Record, sides: Sequence[Record]) -> str:
     if config["cache"] == "warm":
         return "one set of buffers, used again and again"
-    sets = [side["buffer_sets"] for side in sides]
-    most = f"{min(sets)}-{max(sets)}" if min(sets) != max(sets) else str(max(sets))
-    return (
-        f"{most} sets of buffers in turn, spread over {bytes_binary(config['rotation_bytes'])} a rank "
-        f"(last-level caches: {bytes_binary(config['cache_bytes'])})"
-    )
+    sets = sorted({side["buffer_sets"] for side in sides})
+    number = f"{sets[0]}-{sets[-1]} sets" if len(sets) > 1 else f"{sets[0]} set{'s' if sets[0] > 1 else ''}"
+    beyond, caches = config["rotation_bytes"], config["cache_bytes"]
+    text = f"{number} of buffers in turn, over {bytes_binary(beyond)} or more a rank"
+    if not caches:
+        return f"{text}; the size of the caches is unknown, so they may be warm"
+    short = "; less than the caches, for want of memory" if beyond * config["ranks"] < caches else ""
+    return f"{text} (last-level caches: {bytes_binary(caches)}{short})"
 
 
 def best_by_size(record: Record) -> list[str]:
@@ -177,8 +199,8 @@ def best_by_size(record: Record) -> list[str]:
         parts, start = [], winners[0]
         for before, after in zip(winners, [*winners[1:], None], strict=True):
             if after is None or after[1] != start[1]:
-                upto = f"{_size(start[0])}" if start[0] == before[0] else f"{_size(start[0])}-{_size(before[0])}"
-                parts.append(f"{upto} {start[1]}")
+                upto = _size(start[0]) if start[0] == before[0] else f"{_size(start[0])}-{_size(before[0])}"
+                parts.append(f"{upto} {start[1]}" if before[0] else start[1])
                 start = after or start
         lines.append(f"# best {collective}: " + ", ".join(parts))
         changes = [
@@ -223,7 +245,8 @@ def _text(value: int | None) -> str:
 
 
 def _time(microseconds: float) -> str:
-    digits = 2 if microseconds < 1000 else 1
+    """As nccl-tests: seven places, for whatever takes less than ten seconds."""
+    digits = 0 if microseconds >= 10_000 else 1 if microseconds >= 100 else 2
     return f"{microseconds:.{digits}f}"
 
 

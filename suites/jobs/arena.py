@@ -27,6 +27,8 @@ class Layout:
     sets: int
     stride: int
     scratch: int
+    spread: bool = False
+    """Sets lie apart, and what is between them is written to push them out of the caches."""
 
     @property
     def arena(self) -> int:
@@ -43,14 +45,15 @@ def layout(case: Case, rank: int, ranks: int, beyond: int, scratch_count: int) -
     shape = case.shape(rank, ranks)
     item = DTYPES[case.dtype].itemsize
     send, recv = shape.send.count * item, shape.recv.count * item
-    set_bytes = max(send, recv) if overlaps(case, shape) else _padded(send) + recv
+    apart = _padded(send) + recv if recv else send
+    set_bytes = max(send, recv) if overlaps(case, shape) else apart
     stride = max(_padded(set_bytes), _ALIGN)
-    sets = min(-(-beyond // stride), MOST_SETS) if beyond else 1
-    sets = max(sets, 1)
-    if beyond and sets == MOST_SETS:
-        # Small sets are spread out, so that filling the arena pushes the first of them out of the cache again.
-        stride = max(_padded(beyond // sets), stride)
-    return Layout(set_bytes, sets, stride, sets * scratch_count * item)
+    sets = min(max(-(-beyond // stride), 1), MOST_SETS)
+    spread = sets * stride < beyond
+    if spread:
+        # So many small sets fit in the caches: spread out, writing all that is between them pushes them out.
+        stride = _padded(-(-beyond // sets))
+    return Layout(set_bytes, sets, stride, sets * scratch_count * item, spread)
 
 
 def overlaps(case: Case, shape: Shape) -> bool:
@@ -79,6 +82,13 @@ class Arena:
         self.sets = [
             self._cut(case, shape, self.memory[index * plan.stride // item :], item) for index in range(plan.sets)
         ]
+
+    def push_out(self) -> None:
+        """Where all sets together would fit in the caches, push them out by writing what lies between them."""
+        if self.layout.spread:
+            item, used = self.memory.itemsize, _padded(self.layout.set_bytes)
+            for start in range(0, self.layout.arena, self.layout.stride):
+                self.memory[(start + used) // item : (start + self.layout.stride) // item] = 0
 
     @staticmethod
     def _cut(case: Case, shape: Shape, memory: Array, item: int) -> BufferSet:

@@ -37,42 +37,46 @@ POINTS = ("rendezvous", "first", "middle")
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """`at` is a point of POINTS or a number of an iteration, counted over the run without warm-up."""
+    """`at` is a point of POINTS or the number of an iteration of each case, counted without warm-up."""
 
     fault: str
     rank: int
     at: str
 
+    def strikes(self, start: int, stop: int, of: int) -> bool:
+        """Whether it is due in the iterations [start, stop) of `of`."""
+        number = {"rendezvous": -1, "first": 0, "middle": of // 2}.get(self.at)
+        return start <= (int(self.at) if number is None else number) < stop
+
 
 class Injector:
-    """One rank's share of the injections of a run."""
+    """The injections of a run, as one rank sees them."""
 
     def __init__(self, injections: Sequence[Mapping[str, Any]], rank: int) -> None:
-        self._mine = [Injection(**injection) for injection in injections if injection["rank"] == rank]
+        self._all = [Injection(**injection) for injection in injections]
+        self._mine = [injection for injection in self._all if injection.rank == rank]
 
     def at_rendezvous(self) -> None:
-        self._strike(["rendezvous"])
+        self._do([injection for injection in self._mine if injection.at == "rendezvous"])
 
-    def before_iteration(self, iteration: int, of: int) -> None:
-        self._strike(self._points(iteration, of))
+    def before(self, start: int, stop: int, of: int) -> None:
+        """Do what is due in the iterations [start, stop)."""
+        self._do([injection for injection in self._mine if injection.strikes(start, stop, of)])
 
-    def corrupts(self, iteration: int, of: int) -> bool:
-        points = self._points(iteration, of)
-        return any(injection.fault == "corrupt" and injection.at in points for injection in self._mine)
+    def corrupts(self, start: int, stop: int, of: int) -> bool:
+        """Whether this rank's result of one of the iterations is to be made wrong."""
+        return any(injection.fault == "corrupt" and injection.strikes(start, stop, of) for injection in self._mine)
+
+    def inspects(self, start: int, stop: int, of: int) -> bool:
+        """Whether any rank's result of one of the iterations is made wrong, so that all must check it."""
+        return any(injection.fault == "corrupt" and injection.strikes(start, stop, of) for injection in self._all)
 
     @property
     def active(self) -> bool:
-        return bool(self._mine)
+        return bool(self._all)
 
     @staticmethod
-    def _points(iteration: int, of: int) -> list[str]:
-        points = [str(iteration)]
-        points += ["first"] if iteration == 0 else []
-        points += ["middle"] if iteration == of // 2 else []
-        return points
-
-    def _strike(self, points: Sequence[str]) -> None:
-        for injection in self._mine:
-            action = FAULTS[injection.fault][0]
-            if injection.at in points and action:
+    def _do(injections: Sequence[Injection]) -> None:
+        for injection in injections:
+            if action := FAULTS[injection.fault][0]:
                 action()

@@ -9,19 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 
 from collectives.backends import backend_named
 from collectives.communicator import Call, Communicator, Stamps
-from collectives.dtypes import DTYPES
+from collectives.dtypes import DTYPES, Array
 from collectives.ops import COLLECTIVES
 from collectives.rendezvous import Store
 from suites.expect import IMPLAUSIBLE
 from suites.jobs.arena import Arena, open_arena
 from suites.jobs.inject import Injector
 from suites.launch.rank import RankContext
+from suites.measure import ceiling_of
 from suites.pattern import Pattern, Wrong
 from suites.sweep import Case
 
@@ -34,7 +36,14 @@ LATENCY_ITERATIONS = 50
 REPEATS = 3
 """How often a wrong result is tried again, to say "always" or "sometimes"."""
 LEAST_FOR_CEILING = 64 << 10
-"""Buffers below this are measured in latency, not in bandwidth: no ceiling."""
+"""Where no rank's buffers reach this, latency is measured, not bandwidth: no ceiling."""
+LEAST_COPIED = 8 << 10
+"""A rank with less (a leaf of gather) does not take part in the ceiling: its copies would measure numpy."""
+COPIED_BYTES = 8 << 20
+"""What a rank reads and writes, at the least, in a repetition of the ceiling: about 1 ms, so that leaving the barrier
+does not matter."""
+_POISON = 0xFF
+"""Fills a receive buffer before a checked iteration, so that an old result cannot pass for a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,8 @@ class Settings:
 
 def run(context: RankContext) -> None:
     """The job."""
+    # In place, iterations fold their own results again and overflow in time; what is checked starts from fresh inputs.
+    np.seterr(all="ignore")
     injector = Injector(context.arguments["inject"], context.placement.rank)
     context.phase("rendezvous")
     injector.at_rendezvous()
@@ -62,24 +73,23 @@ def run(context: RankContext) -> None:
     cases = [_case(fields) for fields in context.arguments["cases"]]
     store = Store(context.store, context.token)
     comms: dict[str, Communicator] = {}
-    try:
-        for name in dict.fromkeys(case.backend for case in cases):
-            comms[name] = backend_named(name).open(context.placement, store, context.token, context.timeout)
-        store.close()
-        context.phase("start")
-        shared = {name: _Shared(comm) for name, comm in comms.items()}
-        for name, comm in comms.items():
-            context.report({"type": "ready", "backend": name, **_floor(comm)})
-        for index, case in enumerate(cases):
-            context.phase(f"case {index} ({case.describe()})")
-            left = len(cases) - index
-            _CaseRun(index, case, comms[case.backend], shared[case.backend], settings, injector, context).run(left)
-        context.phase("end")
-        for comm in comms.values():
-            comm.barrier()
-    finally:
-        for comm in comms.values():
-            comm.close()
+    for name in dict.fromkeys(case.backend for case in cases):
+        comms[name] = backend_named(name).open(context.placement, store, context.token, context.timeout)
+    store.close()
+    context.phase("start")
+    shared = {name: _Shared(comm) for name, comm in comms.items()}
+    for name, comm in comms.items():
+        context.report({"type": "ready", "backend": name, **_floor(comm)})
+    for index, case in enumerate(cases):
+        context.phase(f"case {index} ({case.describe()})")
+        left = len(cases) - index
+        _CaseRun(index, case, comms[case.backend], shared[case.backend], settings, injector, context).run(left)
+    context.phase("end")
+    for comm in comms.values():
+        comm.barrier()
+    # Only here: closing delivers what is under way, and after a fault that would hold its report back.
+    for comm in comms.values():
+        comm.close()
 
 
 def _case(fields: Mapping[str, Any]) -> Case:
@@ -192,8 +202,10 @@ class _CaseRun:
         self._refill()
 
     def _refill(self) -> None:
+        """Fresh inputs everywhere, and out of the caches where that is asked for."""
         for index in range(len(self._arena.sets)):
             self._refill_set(index)
+        self._arena.push_out()
 
     def _refill_set(self, index: int) -> None:
         send = self._arena.sets[index].send
@@ -201,9 +213,9 @@ class _CaseRun:
             self._pattern.fill(send, self.comm.rank)
 
     def _warm_up(self) -> float:
-        """Seconds of one iteration, as this rank saw the last of the warm-up."""
-        stamps = self._time(max(self.settings.warmup, 1), "each")
-        return float(stamps[-1, 1] - stamps[-1, 0]) / 1e9
+        """Seconds of one iteration, as this rank saw most of the warm-up."""
+        stamps = self._time(max(self.settings.warmup, 1), self.settings.sync)
+        return float(np.median(stamps[:, 1] - stamps[:, 0])) / 1e9
 
     def _plan(self, estimate: float, share: float | None) -> tuple[int, int, int]:
         """(iterations, iterations a chunk, iterations a batch). Only unasked loops are cut."""
@@ -213,8 +225,10 @@ class _CaseRun:
         if share is not None and not settings.loop_asked:
             iterations = min(iterations, max(int((share - time.monotonic()) / estimate), 1))
         batch = 1 if settings.sync == "each" else min(max(int(np.ceil(BATCH_SECONDS / estimate)), 1), iterations)
-        chunk = max(int(CHUNK_SECONDS / estimate) // batch * batch, batch)
-        return iterations, chunk, batch
+        most = int(CHUNK_SECONDS / estimate)
+        if self._arena.layout.spread:
+            most = min(most, len(self._arena.sets))  # a set used twice would be warm the second time
+        return iterations, max(most // batch * batch, batch), batch
 
     def _measure(self, iterations: int, chunk: int, batch: int) -> dict[str, Any]:
         found = _Found()
@@ -223,14 +237,18 @@ class _CaseRun:
         stamps, runs = [], []
         each = self.settings.sync == "each"
         if not each:
-            self._checked(found, 0, iterations)
+            self._checked(found)
         done = 0
         while done < iterations:
             length = self._length(done, iterations, chunk, batch)
-            if each and done in (0, iterations - 1):
-                stamps.append(self._checked(found, done, iterations))
+            span = (done, done + length, iterations)
+            inspected = self.injector.inspects(*span)
+            if each and (inspected or done in (0, iterations - 1)):
+                stamps.append(self._checked(found, span))
             else:
-                self.injector.before_iteration(done, iterations)
+                if inspected:
+                    self._checked(found, span)
+                self.injector.before(*span)
                 self._refill()
                 stamps.append(self._time(length, self.settings.sync, batch))
             runs += [min(batch, length - start) for start in range(0, length, batch)]
@@ -238,17 +256,17 @@ class _CaseRun:
             if self.comm.rank == 0:
                 self.context.report({"type": "progress", "index": self.index, "done": done, "of": iterations})
         if not each:
-            self._checked(found, iterations - 1, iterations)
+            self._checked(found)
         # A wrong result anywhere sends all ranks round again, to say how often it happens.
         if self.settings.check and self.shared.largest(found.failed):
             for _ in range(REPEATS):
-                self._checked(found, -1, iterations)
+                self._checked(found)
         after = self._ceiling()
         return {
             "stamps": np.concatenate(stamps).tolist(),
             "runs": runs,
-            "ceiling": (before + after),
-            "ceiling_bytes": self._ceiling_bytes(),
+            "ceiling": [*before[1], *after[1]],
+            "ceiling_bytes": after[0],
             "sets": len(self._arena.sets),
             "checked": found.checked,
             "failed": found.failed,
@@ -270,14 +288,17 @@ class _CaseRun:
         self._next = (self._next + iterations) % number
         return turn[0].time(iterations, sync, batch, turn[1:])
 
-    def _checked(self, found: _Found, iteration: int, of: int) -> Stamps:
-        """One run on fresh inputs, its result checked (untimed)."""
+    def _checked(self, found: _Found, span: tuple[int, int, int] = (0, 0, 0)) -> Stamps:
+        """One run on fresh inputs, its result checked (untimed). `span` is the iterations it stands for, and of how
+        many; an injection strikes only there."""
         index = self._next
-        self._refill_set(index)
-        self.injector.before_iteration(iteration, of)
-        stamps = self._time(1, "each")
         pair = self._arena.sets[index]
-        if self.injector.corrupts(iteration, of) and pair.recv is not None and len(pair.recv):
+        if pair.recv is not None:
+            pair.recv.view(np.uint8)[:] = _POISON
+        self._refill_set(index)
+        self.injector.before(*span)
+        stamps = self._time(1, "each")
+        if self.injector.corrupts(*span) and pair.recv is not None and len(pair.recv):
             pair.recv[len(pair.recv) // 2 :][:1].view(np.uint8)[:1] ^= 0xFF
         if self.settings.check:
             shape = self.case.shape(self.comm.rank, self.comm.size)
@@ -285,55 +306,49 @@ class _CaseRun:
             found.add(self._pattern.check(pair.recv, pieces) if pair.recv is not None else None)
         return stamps
 
-    def _ceiling_bytes(self) -> int:
-        """What this rank's copy reads and writes: a set's own memory, half of it each way."""
-        half = self._arena.layout.set_bytes // 2
-        return 2 * half if self._arena.layout.set_bytes >= LEAST_FOR_CEILING else 0
-
-    def _ceiling(self) -> list[float]:
-        """Seconds in which all ranks together copy as much as their buffers hold, one entry a repetition.
+    def _ceiling(self) -> tuple[int, list[float]]:
+        """What this rank read and wrote in a repetition of copies, in bytes, and how many seconds the slowest rank
+        took, one entry a repetition. All ranks copy within their own buffer sets, about as much each, at the same time.
 
         numpy's copy stands in for the best that memory can do, so the figure is a lower bound.
         """
         if self.settings.peak is not None:
-            return []
-        size = self.shared.largest(self._ceiling_bytes())
-        if not size:
-            return []
+            return 0, []
         item = DTYPES[self.case.dtype].itemsize
-        half = self._ceiling_bytes() // 2 // item
-        stride = self._arena.layout.stride // item
-        copies = [
-            (self._arena.memory[start + half : start + 2 * half], self._arena.memory[start : start + half])
-            for start in range(0, len(self._arena.sets) * stride, stride)
-        ]
-        # About 1 ms a repetition at 8 GB/s, so that leaving the barrier does not matter.
-        times = max(int(8e6 / size), 1)
+        half = self._arena.layout.set_bytes // 2 // item
+        own = 2 * half * item
+        largest = int(self.shared.largest(own))
+        if largest < LEAST_FOR_CEILING:
+            return 0, []
+        times = max(COPIED_BYTES, largest) // own if own >= LEAST_COPIED else 0
+        # The sets go round from one repetition to the next: with a cold cache, the copies are cold too.
+        pairs = cycle(self._halves(half))
         seconds = []
         for _ in range(REPEATS + 1):
+            turn = list(islice(pairs, times))
             self.comm.barrier()
             start = time.monotonic_ns()
-            for number in range(times):
-                into, source = copies[number % len(copies)]
+            for into, source in turn:
                 np.copyto(into, source)
-            seconds.append((time.monotonic_ns() - start) / 1e9 / times)
-        return [self.shared.largest(second) for second in seconds[1:]]
+            seconds.append((time.monotonic_ns() - start) / 1e9)
+        return own * times, [self.shared.largest(second) for second in seconds[1:]]
+
+    def _halves(self, half: int) -> list[tuple[Array, Array]]:
+        """The two halves, `half` elements each, of every set."""
+        stride = self._arena.layout.stride // DTYPES[self.case.dtype].itemsize
+        starts = [index * stride for index in range(len(self._arena.sets))]
+        memory = self._arena.memory
+        return [(memory[start : start + half], memory[start + half : start + 2 * half]) for start in starts]
 
     def _implausible(self, report: Mapping[str, Any]) -> bool:
-        """All ranks find the same: the figures are maxima over ranks."""
+        """All ranks find the same: the figures are of all of them."""
         stamps = np.asarray(report["stamps"])
         own = float(np.median((stamps[:, 1] - stamps[:, 0]) / np.asarray(report["runs"]))) / 1e9
+        # Never longer than the median of the longest, so whatever the controller will not believe is found here.
         spent = self.shared.largest(own)
-        row, ranks, size = COLLECTIVES[self.case.collective], self.comm.size, self.case.bytes_moved(self.comm.size)
-        if self.settings.peak:
-            least = size * row.bus_factor(ranks) / self.settings.peak
-        elif report["ceiling"]:
-            read, written = row.traffic(ranks)
-            moved = self.shared.total(self._ceiling_bytes())
-            least = min(report["ceiling"]) * (read + written) * size / moved
-        else:
-            return False
-        return least > IMPLAUSIBLE * spent
+        copied = self.shared.total(report["ceiling_bytes"])
+        ceiling = ceiling_of(self.case, self.comm.size, copied, report["ceiling"], self.settings.peak)
+        return ceiling is not None and ceiling.time > IMPLAUSIBLE * spent
 
 
 def _wrong(wrong: Wrong) -> dict[str, Any]:

@@ -7,14 +7,18 @@ store's, which starts after the fork. May import: protocol, rank, jobs, probes, 
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import math
 import os
 import selectors
 import signal
 import socket
 import sys
 import time
+import traceback
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -23,14 +27,23 @@ from collectives.rendezvous import StoreServer
 from probes import process
 from probes.host import LocalHost
 from suites.jobs import job_named
-from suites.launch.protocol import Channel, Frame, FrameReader, pack
-from suites.launch.rank import become_rank, run_job
+from suites.launch.protocol import Channel, Frame, FrameReader, LineReader, pack
+from suites.launch.rank import RankContext, become_rank, run_job
 
 _TERM_SECONDS = 2.0
 _KILL_SECONDS = 5.0
 _BEAT_SECONDS = 1.0
+_TURN_SECONDS = 0.1
 _BACKLOG = 16 << 20
 """Bytes waiting for a controller that does not read, from which on the output of ranks is no longer taken."""
+
+
+@dataclass(slots=True)
+class _Output:
+    """One stream that a rank prints to."""
+
+    name: str
+    lines: LineReader = field(default_factory=LineReader)
 
 
 @dataclass(slots=True)
@@ -40,10 +53,12 @@ class _Rank:
     rank: int
     pid: int
     socket: socket.socket
-    outputs: dict[int, str]
-    """The read ends that are still open, and which stream each is."""
+    outputs: dict[int, _Output]
+    """By read end, those that are still open."""
     reader: FrameReader = field(default_factory=FrameReader)
     alive: bool = True
+    left: float | None = None
+    """When it closed its end: it is gone, or about to be."""
 
 
 class Agent:
@@ -53,9 +68,13 @@ class Agent:
         self._source, self._sink = source, sink
         os.set_blocking(sink, False)
         self._reader = FrameReader()
-        self._selector = selectors.DefaultSelector()
-        self._outbox: deque[bytes] = deque()
+        self._selector = selectors.EpollSelector()
+        self._outbox: deque[memoryview] = deque()
         self._backlog = 0
+        self._full = False
+        """The controller takes nothing at the moment."""
+        self._deaf = False
+        """Ranks' output is left where it is."""
         self._ranks: list[_Rank] = []
         self._store: StoreServer | None = None
         self._stopping: float | None = None
@@ -72,21 +91,46 @@ class Agent:
         self._selector.register(self._source, selectors.EVENT_READ, self._on_controller)
         while self._lifeline and not self._ranks and self._stopping is None:
             self._turn()
-        while any(rank.alive or rank.outputs for rank in self._ranks):
+        while any(rank.alive for rank in self._ranks):
             self._turn()
             self._press()
+        self._hear_out()
         if self._store:
             self._store.close()
         self._send({"type": "ended"})
+        self._next_beat = math.inf
+        self._say_all()
+
+    def give_up(self, error: Exception) -> None:
+        """Tell the controller why this agent cannot go on, and take the ranks along."""
+        self._signal(signal.SIGKILL)
+        trace = traceback.format_exception(error)
+        self._send({"type": "broken", "message": f"{type(error).__name__}: {error}", "traceback": trace})
+        self._say_all()
+
+    def _hear_out(self) -> None:
+        """What ranks have printed; a child that a rank left behind may hold its output open for ever."""
+        deadline = time.monotonic() + _TERM_SECONDS
+        while any(rank.outputs for rank in self._ranks) and time.monotonic() < deadline:
+            self._turn()
+            if self._deaf and self._lifeline:
+                deadline = time.monotonic() + _TERM_SECONDS
+
+    def _say_all(self) -> None:
+        """A controller that lives may take its time; one that has cut the lifeline gets a bounded while."""
+        while self._outbox and self._lifeline:
+            self._turn()
         deadline = time.monotonic() + _KILL_SECONDS
-        while self._outbox and self._lifeline and time.monotonic() < deadline:
+        while self._outbox and time.monotonic() < deadline:
             self._turn()
 
     def _turn(self) -> None:
-        self._write()
-        for key, _ in self._selector.select(0.1 if self._stopping is None else 0.02):
+        hurry = self._stopping is not None or any(rank.alive and rank.left for rank in self._ranks)
+        for key, _ in self._selector.select(_TURN_SECONDS / 20 if hurry else _TURN_SECONDS):
             key.data(key.fd)
-        if time.monotonic() >= self._next_beat:
+        self._reap()
+        self._listen()
+        if time.monotonic() >= self._next_beat and not self._full:
             self._beat()
 
     def _on_controller(self, descriptor: int) -> None:
@@ -97,7 +141,7 @@ class Agent:
             self._stop()
             return
         for frame in self._reader.feed(data):
-            if frame["type"] == "job":
+            if frame["type"] == "job" and not self._ranks:
                 self._launch(frame)
             elif frame["type"] == "stop":
                 self._stop()
@@ -115,39 +159,50 @@ class Agent:
         self._store = StoreServer(frame["store"], frame["token"])
         for rank in self._ranks:
             self._send({"type": "started", "rank": rank.rank, "pid": rank.pid})
-            try:
+            # One that is dead already is reported like any other.
+            with contextlib.suppress(OSError):
                 rank.socket.sendall(pack({"type": "go", "store": self._store.address}))
-            except OSError:
-                continue  # dead already: its end is reported like any other
         for rank in self._ranks:
             rank.socket.setblocking(False)
 
-    def _fork(self, placement: Placement, cpus: list[int] | None, frame: Frame, job: object) -> None:
+    def _fork(
+        self, placement: Placement, cpus: list[int] | None, frame: Frame, job: Callable[[RankContext], None]
+    ) -> None:
         ours, theirs = socket.socketpair()
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            others = [d for rank in self._ranks for d in (rank.socket.fileno(), *rank.outputs)]
-            close = [ours.fileno(), out_read, err_read, self._sink, *others]
-            channel = Channel(theirs)
-            become_rank(channel, (out_write, err_write), close, parent, cpus)
-            run_job(channel, job, frame, placement)  # type: ignore[arg-type]
+            try:
+                others = [d for rank in self._ranks for d in (rank.socket.fileno(), *rank.outputs)]
+                close = [ours.fileno(), out_read, err_read, self._sink, self._selector.fileno(), *others]
+                channel = Channel(theirs)
+                become_rank(channel, (out_write, err_write), close, parent, cpus)
+                run_job(channel, job, frame, placement)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                # Whatever happens, a rank never goes on as a second agent.
+                os._exit(1)
         theirs.close()
         os.close(out_write)
         os.close(err_write)
-        rank = _Rank(placement.rank, pid, ours, {out_read: "stdout", err_read: "stderr"})
+        # The rank does it too; whoever comes first, its group exists before anybody signals it.
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        rank = _Rank(placement.rank, pid, ours, {out_read: _Output("stdout"), err_read: _Output("stderr")})
         self._ranks.append(rank)
         self._selector.register(ours, selectors.EVENT_READ, lambda _: self._on_rank(rank))
         for descriptor in rank.outputs:
-            self._selector.register(descriptor, selectors.EVENT_READ, lambda fd: self._on_output(rank, fd))
+            self._hear(rank, descriptor)
 
-    def _on_rank(self, rank: _Rank) -> None:
+    def _on_rank(self, rank: _Rank) -> bool:
+        """Hand on what the rank reports; whether there was anything."""
         try:
             data = rank.socket.recv(1 << 18)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         for content in rank.reader.feed(data):
@@ -155,43 +210,65 @@ class Agent:
         if not data:
             self._selector.unregister(rank.socket)
             rank.socket.close()
-            self._reap(rank)
+            rank.left = time.monotonic()
+        return bool(data)
 
-    def _reap(self, rank: _Rank) -> None:
-        """The rank has closed its end: it is gone, or about to be."""
-        deadline = time.monotonic() + _TERM_SECONDS
-        while True:
-            pid, status = os.waitpid(rank.pid, os.WNOHANG)
-            if pid:
+    def _reap(self) -> None:
+        """Take note of ranks that have ended, after all they had to say."""
+        alive = {rank.pid: rank for rank in self._ranks if rank.alive}
+        while alive:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
                 break
-            if time.monotonic() > deadline:  # closed its end and lives on: not a rank any more
-                os.kill(rank.pid, signal.SIGKILL)
-            time.sleep(0.001)
+            if rank := alive.pop(pid, None):
+                self._on_end(rank, os.waitstatus_to_exitcode(status))
+        for rank in alive.values():
+            if rank.left and time.monotonic() - rank.left > _TERM_SECONDS:
+                _signal_group(rank.pid, signal.SIGKILL)  # closed its end and lives on: not a rank any more
+
+    def _on_end(self, rank: _Rank, code: int) -> None:
+        while rank.left is None and self._on_rank(rank):
+            pass
+        if rank.left is None:  # a child of it holds the other end
+            self._selector.unregister(rank.socket)
+            rank.socket.close()
         rank.alive = False
-        code = os.waitstatus_to_exitcode(status)
         ended = {"code": code if code >= 0 else None, "signal": -code if code < 0 else None}
         self._send({"type": "exit", "rank": rank.rank, "stopped": self._stopping is not None, **ended})
         # Its children, if it left any, are in its group.
         _signal_group(rank.pid, signal.SIGKILL)
 
+    def _hear(self, rank: _Rank, descriptor: int) -> None:
+        self._selector.register(descriptor, selectors.EVENT_READ, lambda _: self._on_output(rank, descriptor))
+
+    def _listen(self) -> None:
+        """Take output only while the controller keeps up: who prints without end then waits, and nobody else."""
+        deaf = self._backlog > (_BACKLOG // 2 if self._deaf else _BACKLOG)
+        if deaf != self._deaf:
+            self._deaf = deaf
+            for rank in self._ranks:
+                for descriptor in rank.outputs:
+                    if deaf:
+                        self._selector.unregister(descriptor)
+                    else:
+                        self._hear(rank, descriptor)
+
     def _on_output(self, rank: _Rank, descriptor: int) -> None:
-        if self._backlog > _BACKLOG:
-            return
         data = os.read(descriptor, 1 << 14)
-        if data:
-            text = data.decode(errors="replace")
-            self._send({"type": "output", "rank": rank.rank, "stream": rank.outputs[descriptor], "text": text})
-            return
-        self._selector.unregister(descriptor)
-        os.close(descriptor)
-        del rank.outputs[descriptor]
+        output = rank.outputs[descriptor]
+        if text := output.lines.feed(data):
+            self._send({"type": "output", "rank": rank.rank, "stream": output.name, "text": text})
+        if not data:
+            self._selector.unregister(descriptor)
+            os.close(descriptor)
+            del rank.outputs[descriptor]
 
     def _beat(self) -> None:
-        """Tell the controller that this agent lives, how its ranks are, and how much CPU they have used."""
+        """Tell the controller that this agent lives, how its ranks are, and how much CPU each has used."""
         self._next_beat = time.monotonic() + _BEAT_SECONDS
         alive = [rank for rank in self._ranks if rank.alive]
         states = {str(rank.rank): process.state(self._host, rank.pid) for rank in alive}
-        used = sum(process.cpu_seconds(self._host, rank.pid) or 0.0 for rank in alive)
+        used = {str(rank.rank): process.cpu_seconds(self._host, rank.pid) or 0.0 for rank in alive}
         self._send({"type": "alive", "states": states, "cpu_seconds": used})
 
     def _stop(self) -> None:
@@ -215,35 +292,40 @@ class Agent:
 
     def _send(self, frame: Frame) -> None:
         data = pack(frame)
-        self._outbox.append(data)
+        self._outbox.append(memoryview(data))
         self._backlog += len(data)
-        self._write()
+        if not self._full:
+            self._write()
 
     def _write(self) -> None:
-        """As much as the controller takes now."""
-        while self._outbox:
+        """As much as the controller takes now; the rest when it takes more."""
+        full = False
+        while self._outbox and not full:
             try:
                 written = os.write(self._sink, self._outbox[0])
             except BlockingIOError:
-                return
+                full = True
             except OSError:
                 self._outbox.clear()
                 self._backlog = 0
                 self._lifeline = False
                 self._stop()
-                return
-            self._backlog -= written
-            rest = self._outbox.popleft()[written:]
-            if rest:
-                self._outbox.appendleft(rest)
+            else:
+                self._backlog -= written
+                rest = self._outbox.popleft()[written:]
+                if rest:
+                    self._outbox.appendleft(rest)
+        if full and not self._full:
+            self._selector.register(self._sink, selectors.EVENT_WRITE, lambda _: self._write())
+        elif self._full and not full:
+            self._selector.unregister(self._sink)
+        self._full = full
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
-    """To a rank's own process group, or to the rank if it died before it made one."""
-    try:
+    """To a rank's own process group."""
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, number)
-    except ProcessLookupError:
-        return
 
 
 def main() -> None:
@@ -253,7 +335,12 @@ def main() -> None:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the lifeline decides
-    Agent(0, sink).serve()
+    agent = Agent(0, sink)
+    try:
+        agent.serve()
+    except Exception as error:
+        agent.give_up(error)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

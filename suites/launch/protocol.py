@@ -2,9 +2,10 @@
 
 A frame is a dict with a `type`:
 
-    controller -> agent   job {job, arguments, placements, cpus, token, timeout, backend_env}, stop
+    controller -> agent   job {job, arguments, placements, cpus, token, timeout, store}, stop
     agent -> controller   hello {host, pid, version, python}, started {rank, pid}, rank {rank, content},
-                          output {rank, stream, text}, exit {rank, code, signal}, alive {states, cpu_seconds}, ended
+                          output {rank, stream, text}, exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
+                          broken {message} (it cannot go on), ended
     agent -> rank         go {store}
     rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own
 
@@ -23,14 +24,20 @@ Frame = dict[str, Any]
 
 _LENGTH = struct.Struct(">I")
 LARGEST = 64 << 20
+_ENVELOPE = 4096
+"""What an agent may add around what a rank reports."""
+_LONGEST_LINE = 64 << 10
 
 
 class BrokenFrame(Exception):
-    """What arrived is not a frame of this protocol."""
+    """What arrived, or was to be sent, is not a frame of this protocol."""
 
 
-def pack(frame: Frame) -> bytes:
+def pack(frame: Frame, largest: int = LARGEST) -> bytes:
+    """The bytes of a frame. Raises BrokenFrame when no reader would take it."""
     data = json.dumps(frame, separators=(",", ":")).encode()
+    if len(data) > largest:
+        raise BrokenFrame(f"a frame '{frame['type']}' of {len(data)} bytes; {largest} is the most")
     return _LENGTH.pack(len(data)) + data
 
 
@@ -54,11 +61,30 @@ class FrameReader:
             del self._buffer[:end]
             try:
                 frame = json.loads(body)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise BrokenFrame(f"not JSON: {error}") from None
             if not isinstance(frame, dict) or "type" not in frame:
                 raise BrokenFrame("a frame without a type")
             yield frame
+
+
+class LineReader:
+    """Takes output as it comes and gives text that ends at line ends, so that neither lines nor characters are torn.
+
+    A line longer than 64 KiB comes in pieces.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> str:
+        """What is complete now; no data means the end, which completes everything."""
+        whole = self._rest + data
+        end = whole.rfind(b"\n") + 1
+        if not data or (not end and len(whole) >= _LONGEST_LINE):
+            end = len(whole)
+        self._rest = whole[end:]
+        return whole[:end].decode(errors="replace")
 
 
 class Channel:
@@ -69,7 +95,8 @@ class Channel:
         self._reader = FrameReader()
 
     def send(self, frame: Frame) -> None:
-        self._socket.sendall(pack(frame))
+        """Raises BrokenFrame when it is too long."""
+        self._socket.sendall(pack(frame, LARGEST - _ENVELOPE))
 
     def receive(self) -> Frame:
         """The next frame. Raises EOFError when the other end is gone."""

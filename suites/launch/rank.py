@@ -68,7 +68,10 @@ def become_rank(
 
 
 def run_job(channel: Channel, job: Callable[[RankContext], None], frame: Frame, placement: Placement) -> NoReturn:
-    """Run the job to its end and leave the process. Whatever goes wrong is reported, never lost."""
+    """Run the job to its end and leave the process. Whatever goes wrong is reported, never lost.
+
+    Leaving skips the interpreter's own clean-up: it could wait for threads and sockets of a job that has failed.
+    """
     code = 0
     try:
         store = channel.receive()["store"]
@@ -81,9 +84,11 @@ def run_job(channel: Channel, job: Callable[[RankContext], None], frame: Frame, 
     except BaseException as error:
         code = 1
         channel.send(failure(error))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def failure(error: BaseException) -> Frame:

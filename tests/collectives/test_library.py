@@ -1,0 +1,78 @@
+"""Collectives as a library: the program of the package's docstring, run as it stands there."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+
+import pytest
+
+import collectives
+from tests.collectives.processes import assert_well, run_ranks
+from tests.leftovers import RunSpace
+
+
+def five_lines() -> str:
+    """The indented program of the docstring."""
+    text = inspect.getdoc(collectives) or ""
+    lines = [line for line in text.splitlines() if not line or line.startswith("    ")]
+    return textwrap.dedent("\n".join(lines)).strip()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_the_program_of_the_docstring(space: RunSpace, size: int) -> None:
+    ended = run_ranks(space, [sys.executable, "-c", five_lines()], size)
+    assert_well(ended)
+    total = size * (size + 1) / 2
+    assert {rank: each.stdout.split() for rank, each in ended.items()} == {
+        rank: [str(rank), str(total)] for rank in range(size)
+    }
+
+
+def test_without_a_launcher_it_is_a_world_of_one(space: RunSpace) -> None:
+    ended = run_ranks(space, [sys.executable, "-c", "import os\nfor name in list(os.environ):\n"
+                              "    if name.startswith('OPSDIST_'): del os.environ[name]\n" + five_lines()], 1)  # fmt: skip
+    assert_well(ended)
+    assert ended[0].stdout.split() == ["0", "1.0"]
+
+
+def test_tcp_works_as_well(space: RunSpace) -> None:
+    """A port that was free a moment ago; another process may take it, but hardly in this moment."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert_well(run_ranks(space, [sys.executable, "-c", five_lines()], 2, OPSDIST_STORE=f"tcp://127.0.0.1:{port}"))
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_rank_that_does_not_come_is_named_by_all(space: RunSpace, missing: int) -> None:
+    program = five_lines().replace("open()", "open(timeout=1.5)")
+    present = [rank for rank in range(3) if rank != missing]
+    ended = run_ranks(space, [sys.executable, "-c", program], 3, present)
+    for each in ended.values():
+        assert each.code == 1
+        assert "RendezvousError" in each.stderr
+        # Without rank 0 there is no store that could tell who is missing.
+        assert (f": rank {missing}\n" if missing else "did not answer") in each.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"OPSDIST_RANK": "0"}, "OPSDIST_WORLD_SIZE"),
+        ({"OPSDIST_RANK": "2", "OPSDIST_WORLD_SIZE": "2"}, "not a rank"),
+        ({"OPSDIST_RANK": "0", "OPSDIST_WORLD_SIZE": "2"}, "OPSDIST_STORE is not set"),
+        ({"OPSDIST_RANK": "0", "OPSDIST_WORLD_SIZE": "2", "OPSDIST_STORE": "nonsense"}, "cannot listen on nonsense"),
+        ({"OPSDIST_RANK": "1", "OPSDIST_WORLD_SIZE": "2", "OPSDIST_STORE": "nonsense"}, "cannot connect to nonsense"),
+    ],
+)
+def test_a_wrong_environment_is_refused(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], words: str) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    from collectives.errors import CollectiveError
+
+    with pytest.raises(CollectiveError, match=words):
+        collectives.open(timeout=0.2)

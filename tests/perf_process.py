@@ -1,0 +1,96 @@
+"""A real `opsdist perf` under test: a process of its own whose output goes to files, so that it never waits for us."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.leftovers import RunSpace, until
+
+OPSDIST = (sys.executable, "-m", "opsdist_cli")
+SMALL = ("allreduce", "--size", "4K", "--loop", "4", "--cache", "warm")
+"""The smallest run that has a first iteration, a middle and an end."""
+ENDLESS = ("allreduce", "--size", "4K,64M", "--loop", "300", "--cache", "warm", "--no-check", "--peak", "100GB/s")
+"""A row that is soon complete, then transfers of 64 MiB with nothing between them, for a minute or more."""
+PATIENCE = 60.0
+"""Seconds after which a run counts as hung, whatever the machine is busy with."""
+
+
+@dataclass(frozen=True)
+class Perf:
+    """One run. `record` is what it wrote as JSON."""
+
+    process: subprocess.Popen[bytes]
+    stdout_path: Path
+    stderr_path: Path
+    json_path: Path
+
+    @property
+    def stdout(self) -> str:
+        return self.stdout_path.read_text()
+
+    @property
+    def stderr(self) -> str:
+        return self.stderr_path.read_text()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads(self.json_path.read_text())
+        return record
+
+    def code(self, seconds: float = PATIENCE) -> int:
+        """Its exit code, once it has ended."""
+        return self.process.wait(seconds)
+
+    def ranks(self) -> dict[int, int]:
+        """Process ids of the ranks, once they have met (the run needs -v)."""
+        self.until(lambda: "ranks started" in self.stderr and self.stderr.endswith("\n"), "the start of the ranks")
+        line = next(line for line in self.stderr.splitlines() if "ranks started" in line)
+        return {int(rank): int(pid) for rank, pid in re.findall(r"(\d+):(\d+)", line.partition("pid")[2])}
+
+    def agent(self) -> int:
+        """The agent's process id."""
+        stat = Path(f"/proc/{self.ranks()[0]}/stat").read_text()
+        return int(stat.rpartition(")")[2].split()[1])
+
+    def until_row(self, size: int) -> None:
+        """Wait for a row of the table."""
+        self.until(lambda: re.search(rf"^ +{size} ", self.stdout, re.MULTILINE) is not None, f"the row of {size} bytes")
+
+    def until(self, condition: Any, what: str) -> None:
+        until(lambda: condition() or self.process.poll() is not None, PATIENCE, what)
+        assert condition(), f"ended before {what}: {self.stderr}"
+
+    def culprits(self) -> list[int | None]:
+        return [culprit.get("rank") for culprit in self.record["verdict"]["culprits"]]
+
+
+@contextmanager
+def perf(space: RunSpace, *arguments: str, name: str = "run", **options: Any) -> Iterator[Perf]:
+    """Start a run; it is killed on leaving if it has not ended."""
+    run = start(space, arguments, name, **options)
+    try:
+        yield run
+    finally:
+        run.process.kill()
+        run.process.wait()
+
+
+def start(space: RunSpace, arguments: Sequence[str], name: str = "run", **options: Any) -> Perf:
+    # A shell that runs the tests in its background has them, and what they start, ignore Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    out, err, record = (space.folder / f"{name}.{kind}" for kind in ("out", "err", "json"))
+    command = [*OPSDIST, "perf", *arguments, *(() if "--json" in arguments else ("--json", str(record)))]
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        streams = {"stdout": stdout, "stderr": stderr, "stdin": subprocess.DEVNULL, **options}
+        process = subprocess.Popen(command, env=space.environment(), **streams)
+    return Perf(process, out, err, record)

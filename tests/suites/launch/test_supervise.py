@@ -1,0 +1,241 @@
+"""The controller's side against agents that fail in every way: stand-ins, which say and do what a test tells them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collectives.placement import Placement
+from suites.launch import supervise
+from suites.launch.supervise import Job, Output, Report, Supervisor
+from suites.verdict import judge
+from tests.leftovers import RunSpace, until
+from tests.suites.launch.agent_process import STRANGE
+
+PUPPET = (sys.executable, str(Path(__file__).with_name("puppet_agent.py")))
+HELLO = json.dumps({"type": "hello"})
+ENDED = json.dumps({"type": "ended"})
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All deadlines of the controller are short, so that tests with a stand-in are."""
+    monkeypatch.setattr(supervise, "AGENT_SECONDS", 1.0)
+    monkeypatch.setattr(supervise, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(supervise, "GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(supervise, "STOP_SECONDS", 0.3)
+
+
+@pytest.fixture
+def patient(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For an agent that is one, and has much to import."""
+    monkeypatch.setattr(supervise, "AGENT_SECONDS", 30.0)
+    monkeypatch.setattr(supervise, "STOP_SECONDS", 10.0)
+
+
+def started(rank: int, pid: int) -> str:
+    return json.dumps({"type": "started", "rank": rank, "pid": pid})
+
+
+def said(rank: int, **content: object) -> str:
+    return json.dumps({"type": "rank", "rank": rank, "content": content})
+
+
+def failed(rank: int, *waiting: int, error: str = "TransportTimeout") -> str:
+    return said(
+        rank, type="failure", error=error, message="m", notes=[], waiting_for=waiting, peer=None, traceback=["t"]
+    )
+
+
+def beat(**ranks: tuple[str, float]) -> str:
+    """`r0=("S (sleeping)", 0.5)`: state and CPU seconds."""
+    states = {name[1:]: state for name, (state, _) in ranks.items()}
+    used = {name[1:]: seconds for name, (_, seconds) in ranks.items()}
+    return json.dumps({"type": "alive", "states": states, "cpu_seconds": used})
+
+
+def supervisor(space: RunSpace, *argv: str, ranks: int = 2, timeout: float = 0.2, **arguments: object) -> Supervisor:
+    placements = [Placement(rank, ranks, rank, ranks, 0, 1) for rank in range(ranks)]
+    job = Job("report", arguments, placements, [None] * ranks, "t", f"ipc://@opsdist-test-{space.mark}", timeout)
+    root = str(Path(__file__).parents[3])
+    return Supervisor(argv, space.environment(PYTHONPATH=root), job, "here")
+
+
+def puppet(space: RunSpace, *acts: str, **options: float) -> Supervisor:
+    return supervisor(space, *PUPPET, *acts, **options)  # type: ignore[arg-type]
+
+
+def run(watched: Supervisor) -> list[Report | Output]:
+    with watched:
+        return list(watched.events())
+
+
+def verdict(watched: Supervisor) -> tuple[str, list[int | str]]:
+    """Class and culprits."""
+    judged = judge(watched.faults, "here", len(watched.job.placements))
+    return judged["class"], [culprit.get("rank", culprit["kind"]) for culprit in judged["culprits"]]
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_job_that_goes_well_has_no_faults(space: RunSpace) -> None:
+    watched = supervisor(space, *STRANGE, x=1)
+    reports = [event for event in run(watched) if isinstance(event, Report)]
+    assert sorted(report.rank for report in reports) == [0, 1]
+    assert all(report.content["arguments"] == {"x": 1} for report in reports)
+    assert (watched.faults, watched.survivors) == ([], [])
+    assert set(watched.phases.values()) == {"middle"}
+
+
+@pytest.mark.parametrize("argv", [("/no/such/program",), (str(Path(__file__)),)])
+def test_an_agent_that_cannot_be_started_is_a_fault_of_the_launch(space: RunSpace, argv: tuple[str, ...]) -> None:
+    watched = supervisor(space, *argv)
+    assert run(watched) == []
+    assert verdict(watched) == ("launch", ["host"])
+    assert argv[0] in watched.faults[0].message
+
+
+@pytest.mark.parametrize(
+    ("acts", "wanted"),
+    [
+        (["exit 7"], "exit 7"),
+        (["say no module\n", "exit 1"], "exit 1"),
+        ([HELLO, "read", "exit 0"], "ended without a word"),
+        (["raw this is no frame at all"], "does not speak the protocol"),
+        ([HELLO, '{"type": "started"}', "eof"], "does not speak the protocol"),
+        ([HELLO, said(9, type="phase", phase="x"), "eof"], "does not speak the protocol"),
+        ([HELLO, '{"type": "rank", "rank": 0, "content": []}', "eof"], "does not speak the protocol"),
+        ([HELLO, '{"type": "broken", "message": "no room", "traceback": []}', "eof"], "no room"),
+        (["wait 60"], "has said nothing for 1 s"),
+        (["stop"], "has said nothing for 1 s"),
+        (["close", "wait 60"], "ended without a word"),
+    ],
+)
+def test_an_agent_that_fails_before_ranks_run(space: RunSpace, acts: list[str], wanted: str) -> None:
+    watched = puppet(space, *acts)
+    printed = [event.text for event in run(watched) if isinstance(event, Output)]
+    assert verdict(watched) == ("launch", ["host"])
+    assert wanted in judge(watched.faults, "here", 2)["explanation"]
+    assert printed == [act.removeprefix("say ") for act in acts if act.startswith("say ")]
+    assert watched.survivors == []
+
+
+@pytest.mark.parametrize(
+    ("acts", "wanted"),
+    [(["exit 7"], "crashed"), (["raw xxxxxxxx", "eof"], "stuck"), (["stop"], "stuck"), (["wait 60"], "stuck")],
+)
+def test_an_agent_that_fails_while_ranks_run(space: RunSpace, acts: list[str], wanted: str) -> None:
+    # The rank is a process that has ended already, so that nobody else's can be hit.
+    watched = puppet(space, HELLO, "read", started(0, _ended_process()), *acts, ranks=1)
+    run(watched)
+    assert verdict(watched) == (wanted, ["host"])
+
+
+def _ended_process() -> int:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return pid
+
+
+def test_a_large_job_does_not_block_on_an_agent_that_does_not_read(space: RunSpace) -> None:
+    watched = puppet(space, "wait 60", much="x" * (1 << 20))
+    run(watched)
+    assert verdict(watched) == ("launch", ["host"])
+
+
+def test_a_large_job_reaches_an_agent_that_reads(space: RunSpace) -> None:
+    watched = puppet(space, HELLO, "read", said(0, type="said"), ENDED, much="x" * (1 << 20))
+    assert [event.rank for event in run(watched)] == [0]
+    assert watched.faults == []
+
+
+def test_silence_of_all_ranks_is_noticed(space: RunSpace) -> None:
+    acts = [HELLO, "read", started(0, _ended_process())]
+    acts += [act for _ in range(20) for act in (beat(r0=("S (sleeping)", 1.0)), "wait 0.1")]
+    watched = puppet(space, *acts, "eof", ENDED, ranks=1)
+    run(watched)
+    assert verdict(watched) == ("undecided", [])
+    assert judge(watched.faults, "here", 1)["suspects"] == [{"kind": "rank", "rank": 0, "host": "here"}]
+
+
+def test_cpu_use_is_a_sign_of_life(space: RunSpace) -> None:
+    acts = [HELLO, "read", started(0, _ended_process())]
+    for used in range(10):
+        acts += [beat(r0=("R (running)", used / 10)), "wait 0.1"]
+    watched = puppet(space, *acts, said(0, type="finished"), ENDED, ranks=1)
+    run(watched)
+    assert watched.faults == []
+
+
+def _absent(events: Iterator[Report | Output], seconds: float) -> None:
+    """Take events, and be away for a while at the first report."""
+    away = False
+    for event in events:
+        if isinstance(event, Report) and not away:
+            away, before = True, time.monotonic()
+            until(lambda before=before: time.monotonic() > before + seconds, 10.0, "an absence")  # type: ignore[misc]
+
+
+def test_time_in_which_the_controller_was_away_is_nobodys_fault(space: RunSpace) -> None:
+    """As with a full stdout: the caller comes back later than any deadline, and all is well."""
+    watched = puppet(space, HELLO, "read", started(0, _ended_process()), said(0, type="row"), said(0, type="finished"),
+                     "wait 1.5", ENDED, ranks=1)  # fmt: skip
+    with watched:
+        _absent(watched.events(), 1.2)
+    assert watched.faults == []
+
+
+def test_reports_that_came_while_the_controller_was_away_count_before_deadlines(space: RunSpace) -> None:
+    watched = puppet(space, HELLO, "read", started(0, _ended_process()), failed(0, 1), said(0, type="row"),
+                     "wait 0.6", failed(1, 0), "eof", ENDED)  # fmt: skip
+    with watched:
+        _absent(watched.events(), 1.0)
+    assert verdict(watched) == ("joined", [])
+
+
+def test_a_rank_that_was_at_work_reports_late_and_is_not_blamed(space: RunSpace) -> None:
+    """Rank 0 waits for 1 and 2; rank 1 enters later, so its deadline passes later; rank 2 never does anything."""
+    sleeping, working = ("S (sleeping)", 0.0), "R (running)"
+    acts = [
+        HELLO, "read", started(0, _ended_process()),
+        beat(r0=sleeping, r1=(working, 0.0), r2=sleeping), beat(r0=sleeping, r1=(working, 1.0), r2=sleeping),
+        failed(0, 1, 2), beat(r0=sleeping, r1=(working, 2.0), r2=sleeping), "wait 0.8", failed(1, 2), "eof", ENDED,
+    ]  # fmt: skip
+    watched = puppet(space, *acts, ranks=3, timeout=1.0)
+    run(watched)
+    assert verdict(watched) == ("missing", [2])
+
+
+def test_stopped_ranks_are_named_without_waiting_for_their_reports(
+    space: RunSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "GRACE_SECONDS", 3600.0)
+    watched = puppet(space, HELLO, "read", started(0, _ended_process()), beat(r1=("T (stopped)", 0.0)), failed(0, 1),
+                     "eof", ENDED)  # fmt: skip
+    run(watched)
+    assert verdict(watched) == ("missing", [1])
+
+
+def test_an_agent_that_does_not_stop_is_killed(space: RunSpace) -> None:
+    watched = puppet(space, HELLO, "read", failed(0, error="ValueError"), "wait 60")
+    run(watched)
+    assert verdict(watched) == ("crashed", [0])
+    assert watched.survivors == []
+
+
+@pytest.mark.usefixtures("patient")
+def test_leaving_early_ends_every_process(space: RunSpace) -> None:
+    watched = supervisor(space, *STRANGE)
+    watched.job = Job("stubborn", {}, watched.job.placements, [None] * 2, "t", watched.job.store, 1.0)
+    with pytest.raises(KeyboardInterrupt), watched:
+        next(event for event in watched.events() if isinstance(event, Report))
+        raise KeyboardInterrupt
+    assert watched.survivors == []
+    assert not space.processes()

@@ -1,0 +1,140 @@
+"""What a command amounts to: rows in order, cases, what is skipped and why, what is refused before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from collectives.algorithms import ALGORITHMS
+from collectives.dtypes import DTYPES
+from collectives.ops import COLLECTIVES
+from suites.errors import UsageError
+from suites.sweep import MOST_PROVEN, Case, Options, Row, plan, prove
+
+ALL = tuple(COLLECTIVES)
+
+
+def planned(
+    collectives: str | Sequence[str], sizes: Sequence[int] = (1024,), ranks: int = 4, backends: Sequence[str] = ("b",),
+    **given: Any,
+) -> tuple[list[Row], list[Case]]:  # fmt: skip
+    names = (collectives,) if isinstance(collectives, str) else tuple(collectives)
+    return plan(Options(names, tuple(sizes), **given), tuple(backends), ranks)
+
+
+def test_rows_go_by_collective_then_size_then_algorithm_then_backend() -> None:
+    rows, cases = planned(
+        ["allgather", "reduce"], [8192, 1024], backends=["x", "y"], algorithms=("ring", "linear", "tree")
+    )
+    assert [(row.collective, row.size, row.algorithm, row.backend) for row in rows] == [
+        (collective, size, algorithm, backend)
+        for collective in ("allgather", "reduce")
+        for size in (8192, 1024)
+        for algorithm in ("ring", "linear", "tree")
+        for backend in ("x", "y")
+    ]
+    assert [row.skipped for row in rows[:6:2]] == [
+        None, "allgather has no algorithm linear", "allgather has no algorithm tree",
+    ]  # fmt: skip
+    assert [(case.collective, case.algorithm) for case in cases[::2]] == [
+        ("allgather", "ring"), ("allgather", "ring"), *[("reduce", "linear"), ("reduce", "tree")] * 2,
+    ]  # fmt: skip
+
+
+def test_a_row_knows_its_cases_by_placement() -> None:
+    rows, cases = planned("allreduce", [8, 64], placement="both")
+    assert [row.cases for row in rows] == [{False: 0, True: 1}, {False: 2, True: 3}]
+    assert [case.in_place for case in cases] == [False, True, False, True]
+    assert not any(row.complete for row in rows)
+
+
+@pytest.mark.parametrize(("placement", "places"), [("both", {False}), ("out-of-place", {False}), ("in-place", set())])
+def test_what_has_no_in_place_form_runs_out_of_place_or_is_skipped(placement: str, places: set[bool]) -> None:
+    rows, _ = planned(["alltoall", "allreduce"], placement=placement)
+    assert set(rows[0].cases) == places
+    assert rows[0].skipped == (None if places else "alltoall has no in-place form")
+    assert rows[0].complete is not bool(places)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("ranks", [1, 3, 8])
+@pytest.mark.parametrize("size", [1, 7, 8, 1000, 4096])
+def test_a_size_is_rounded_to_whole_elements_and_never_to_nothing(dtype: str, ranks: int, size: int) -> None:
+    rows, cases = planned(ALL, [size], ranks, dtype=dtype)
+    assert not any(row.skipped for row in rows)
+    item = DTYPES[dtype].itemsize
+    for case in cases:
+        if case.collective == "barrier":
+            assert (case.size, case.count, case.bytes_moved(ranks)) == (0, 0, 0)
+            continue
+        blocks = COLLECTIVES[case.collective].blocks(ranks)
+        assert case.size == size
+        assert case.count == max(size // (blocks * item), 1)
+        moved = case.bytes_moved(ranks)
+        assert 0 < moved <= max(size, blocks * item)
+        # alltoallv rounds each of its blocks.
+        assert moved > size - blocks * item * (2 if case.collective == "alltoallv" else 1)
+
+
+def test_barrier_is_one_row_however_many_sizes() -> None:
+    rows, _ = planned("barrier", [8, 16, 32])
+    assert [row.size for row in rows] == [0]
+
+
+def test_auto_says_why_and_all_is_every_algorithm_once() -> None:
+    (auto,), _ = planned("allreduce")
+    assert (auto.algorithm, bool(auto.why)) == ("two_shot", True)
+    rows, _ = planned("allreduce", algorithms=("all", "ring", "auto"))
+    assert [row.algorithm for row in rows] == list(ALGORITHMS["allreduce"])
+    rows, _ = planned("allreduce", algorithms=("ring", "auto"))
+    assert [(row.algorithm, row.why == "asked for") for row in rows] == [("ring", True), ("two_shot", False)]
+
+
+@pytest.mark.parametrize(("ranks", "runs"), [(8, True), (6, False)])
+def test_an_algorithm_whose_needs_are_not_met_is_skipped_with_the_need(ranks: int, runs: bool) -> None:
+    rows, cases = planned("allgather", ranks=ranks, algorithms=("recursive_doubling", "ring"), placement="both")
+    assert len(cases) == (4 if runs else 2)
+    assert (rows[0].skipped is None) is runs
+    assert runs or "power of two" in (rows[0].skipped or "")
+
+
+@pytest.mark.parametrize(
+    ("group_size", "groups"),
+    [(None, ((0, 1, 2, 3, 4, 5),)), (2, ((0, 1), (2, 3), (4, 5))), (3, ((0, 1, 2), (3, 4, 5)))],
+)
+def test_groups_are_consecutive_ranks(group_size: int | None, groups: tuple[tuple[int, ...], ...]) -> None:
+    _, (case,) = planned("allreduce", ranks=6, algorithms=("hierarchical",), group_size=group_size)
+    assert case.groups == groups
+
+
+@pytest.mark.parametrize(
+    ("what", "given", "message"),
+    [
+        ("broadcast", {"root": 4}, "root 4 is not a rank of a world of 4"),
+        ("allreduce", {"root": -1}, "root -1 is not a rank"),
+        ("alltoall", {"placement": "in-place"}, "alltoall has no in-place form; use --out-of-place"),
+        ("allreduce", {"algorithms": ("rign",)}, "did you mean 'ring'"),
+        ("allreduce", {"algorithms": ("ring", "bruck")}, "bruck"),
+        ("allreduce", {"group_size": 3}, "--group-size 3 does not divide 4 ranks"),
+        ("allreduce", {"sizes": (8, 0)}, "a size of 0 bytes measures nothing"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(what: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        planned(what, **given)
+
+
+def test_every_case_is_proven_before_it_runs() -> None:
+    rows, cases = planned("allreduce", [4096], ranks=4, algorithms=("ring", "two_shot"))
+    assert [(row.outcome.steps, row.outcome.wire) for row in rows if row.outcome] == [(6, 1536), (1, 1536)]
+    assert prove(cases[0], MOST_PROVEN + 1) is None
+
+
+def test_a_case_of_alltoallv_counts_the_fullest_rank() -> None:
+    case = Case("b", "alltoallv", "direct", 0, 30, "int64", "sum", 0, False)
+    sent = [sum(case.shape(rank, 4).send_counts) for rank in range(4)]
+    assert case.bytes_moved(4) == 8 * max(sent) == 8 * 120
+    assert replace(case, count=1).bytes_moved(2) == 8
