@@ -15,7 +15,7 @@ from typing import Any
 
 from collectives.algorithms import algorithm_named
 from collectives.backends import BACKENDS, backend_named
-from collectives.dtypes import DTYPES, unknown
+from collectives.dtypes import unknown
 from collectives.ops import COLLECTIVES
 from probes.host import Host, LocalHost
 from suites import world
@@ -27,7 +27,7 @@ from suites.launch.supervise import Job, Output, Report, Supervisor
 from suites.measure import Floor, Measurement, WrongData, floor, measure
 from suites.report import Finding, Status, exit_code, gigabytes_per_second, measurement_record
 from suites.report import Report as Record
-from suites.sweep import Case, Options, Row, plan
+from suites.sweep import Case, Options, Row, plan, prove
 from suites.verdict import judge
 
 
@@ -67,6 +67,7 @@ class PerfRun:
             raise UsageError("nothing can be measured: " + "; ".join(reasons))
         for injection in options.inject:
             self._refuse_idle(injection)
+        prove(self.rows, self.cases, self.world.size)
         self.floor: Floor | None = None
         self.pids: dict[int, int] = {}
         self.verdict: dict[str, Any] | None = None
@@ -229,8 +230,12 @@ class PerfRun:
         """Bytes that all ranks together take for the largest case."""
         _, cases = plan(self.options, self.backends, ranks)
         beyond = self._beyond(ranks)
-        largest = max((_case_bytes(case, ranks, beyond) for case in cases), default=0)
-        return largest + ranks * world.RANK_OVERHEAD
+        largest: dict[tuple[str, str, bool], Case] = {}
+        for case in cases:
+            key = case.collective, case.algorithm, case.in_place
+            largest[key] = max(largest.get(key, case), case, key=lambda case: case.count)
+        needed = max((_case_bytes(case, ranks, beyond) for case in largest.values()), default=0)
+        return needed + ranks * world.RANK_OVERHEAD
 
     def _world_record(self) -> dict[str, Any]:
         host = self.world.host
@@ -298,7 +303,6 @@ def row_record(row: Row, options: Options) -> dict[str, Any]:
     """A row as an object of the record's `results`."""
     collective = COLLECTIVES[row.collective]
     result = next(iter(row.results.values()), None)
-    item = DTYPES[options.dtype].itemsize
     return {
         "backend": row.backend,
         "collective": row.collective,
@@ -310,8 +314,8 @@ def row_record(row: Row, options: Options) -> dict[str, Any]:
         "redop": options.redop if collective.reduces else None,
         "root": options.root if collective.rooted else None,
         "bytes_moved": result.bytes_moved if result else None,
-        "wire_bytes_per_rank": row.outcome.wire * item if row.outcome else None,
-        "steps": row.outcome.steps if row.outcome else None,
+        "wire_bytes_per_rank": row.cost.wire_bytes if row.cost else None,
+        "steps": row.cost.steps if row.cost else None,
         "out_of_place": measurement_record(row.results[False]) if False in row.results else None,
         "in_place": measurement_record(row.results[True]) if True in row.results else None,
         "skipped": row.skipped,

@@ -1,12 +1,12 @@
 """What is measured: options, and the rows and cases they amount to.
 
-A row is a line of the table; a case is what ranks run for it. Every case is proven when it is planned.
+A row is a line of the table; a case is what ranks run for it. Its plans are proven before a rank starts.
 May import: collectives, errors, expect's floors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,15 +17,16 @@ from collectives.errors import UsageError as CollectiveUsageError
 from collectives.ops import COLLECTIVES
 from collectives.schedule import Shape
 from collectives.select import choose
-from collectives.simulate import Outcome, simulate
+from collectives.simulate import simulate
 from suites.errors import UsageError
 from suites.expect import BusFloor
 
 if TYPE_CHECKING:
     from suites.measure import Measurement
 
-MOST_PROVEN = 128
-"""Up to this many ranks the very plans that will run are proven first; beyond, the tests' proof has to do."""
+MOST_PROVEN = 32
+"""Up to this many ranks the very plans that will run are proven first; beyond, which would take minutes, the tests'
+proof has to do, and costs are told by closed forms."""
 SMALLEST_SIZE = 1
 
 
@@ -89,6 +90,14 @@ class Case:
         return f"{self.collective} {self.algorithm}, {self.size} bytes, {self.dtype}, {place}"
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The most steps any rank takes, and the most bytes any rank sends."""
+
+    steps: int
+    wire_bytes: int
+
+
 @dataclass(slots=True)
 class Row:
     """One line of the table: a size by one algorithm of one backend, out of place, in place or both."""
@@ -102,7 +111,7 @@ class Row:
     """in_place -> index among the cases."""
     results: dict[bool, Measurement] = field(default_factory=dict)
     skipped: str | None = None
-    outcome: Outcome | None = None
+    cost: Cost | None = None
 
     @property
     def complete(self) -> bool:
@@ -110,7 +119,7 @@ class Row:
 
 
 def plan(options: Options, backends: tuple[str, ...], ranks: int) -> tuple[list[Row], list[Case]]:
-    """Every row in the order it is measured, and the cases that ranks run. Raises UsageError, PlanError."""
+    """Every row in the order it is measured, and the cases that ranks run. Raises UsageError."""
     rows: list[Row] = []
     cases: list[Case] = []
     for collective in options.collectives:
@@ -141,7 +150,6 @@ def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
         if reason := algorithm_named(row.collective, row.algorithm).unmet(case.shape(0, ranks)):
             row.skipped = reason
             return row
-        row.outcome = prove(case, ranks)
         row.cases[in_place] = len(cases)
         cases.append(case)
     if not row.cases:
@@ -149,15 +157,22 @@ def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
     return row
 
 
+def prove(rows: Sequence[Row], cases: Sequence[Case], ranks: int) -> None:
+    """Prove the plans that will run, and tell each row what they cost. Raises PlanError."""
+    for row in rows:
+        for index in row.cases.values():
+            row.cost = _cost(cases[index], ranks)
+
+
 @cache
-def prove(case: Case, ranks: int) -> Outcome | None:
-    """Prove the plans that will run. None beyond MOST_PROVEN ranks. Raises PlanError."""
+def _cost(case: Case, ranks: int) -> Cost:
+    algorithm, item = algorithm_named(case.collective, case.algorithm), DTYPES[case.dtype].itemsize
     if ranks > MOST_PROVEN:
-        return None
-    algorithm = algorithm_named(case.collective, case.algorithm)
+        closed = algorithm.closed(ranks, case.count, len(case.groups[0]))
+        return Cost(closed.steps, round(closed.wire * item))
     shapes = [case.shape(rank, ranks) for rank in range(ranks)]
-    plans = [algorithm.plan(shape) for shape in shapes]
-    return simulate(plans, COLLECTIVES[case.collective], shapes, case.count)
+    outcome = simulate([algorithm.plan(shape) for shape in shapes], COLLECTIVES[case.collective], shapes, case.count)
+    return Cost(outcome.steps, outcome.wire * item)
 
 
 def _refuse(collective: str, options: Options, ranks: int) -> None:

@@ -28,9 +28,7 @@ def every_collective(comm: BuiltinCommunicator) -> None:
             send = np.arange(shape.send.count, dtype=np.int64) * size + rank if shape.send_counts else None
             recv = np.full(shape.recv.count, -1, np.int64) if shape.recv_counts else None
             counts = {"send_counts": shape.send_counts, "recv_counts": shape.recv_counts} if name == "alltoallv" else {}
-            comm.bind(
-                name, send, recv, root=shape.root, algorithm=algorithm, groups=shape.groups, **counts
-            ).run()  # type: ignore[arg-type]
+            comm.bind(name, send, recv, root=shape.root, algorithm=algorithm, groups=shape.groups, **counts).run()  # type: ignore[arg-type]
             for piece in row.oracle(shape, 1000) if recv is not None else ():
                 source = np.arange(piece.source, piece.source + piece.stop - piece.start)
                 wanted = sum(source * size + peer for peer in piece.ranks)
