@@ -1,4 +1,4 @@
-"""What a figure must reach, and what nobody can believe. Pure. May import: errors, report, measure's types.
+"""What a figure must reach, and what nobody can believe. Pure. May import: report.
 
 A floor names a size. Its absence from the results is an error, never a pass.
 """
@@ -7,19 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from suites.report import Finding, Status
-
-if TYPE_CHECKING:
-    from suites.measure import Measurement
-
-IMPLAUSIBLE = 1.10
-"""An efficiency above this is measured once more, and then is no result."""
-
-
-def implausible(efficiency: float | None) -> bool:
-    return efficiency is not None and efficiency > IMPLAUSIBLE
+from suites.report import Finding, Measurement, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 A sample is the maximum over ranks of (exit - entry); the headline is the median over samples. Rates come from the
 median time, never from a mean of rates. Seconds, bytes and bytes/second throughout.
-May import: numpy, stats, sweep, collectives.
+May import: numpy, collectives, case, stats, report's types.
 """
 
 from __future__ import annotations
@@ -15,67 +15,11 @@ import numpy as np
 
 from collectives.ops import COLLECTIVES
 from suites import stats
-from suites.expect import implausible
-from suites.sweep import Case
+from suites.case import Case
+from suites.report import Ceiling, Measurement, WrongData
 
 CLOCK_ERROR = 1e-6
 """On one host all ranks read the same clock; closer entries than this are not told apart."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """The least time the case could take. `bus_bw` is the bus bandwidth that this time would mean."""
-
-    time: float
-    bus_bw: float | None
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class WrongData:
-    """What one rank's checks found."""
-
-    rank: int
-    count: int
-    index: int
-    expected: float
-    got: float
-    checked: int
-    failed: int
-
-    @property
-    def how_often(self) -> str:
-        return "always" if self.failed == self.checked else f"sometimes ({self.failed} of {self.checked} checks)"
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One case as measured. Rates are None for a barrier, bus bandwidth also for one rank."""
-
-    case: Case
-    samples: tuple[float, ...]
-    bytes_moved: int
-    alg_bw: float | None
-    bus_bw: float | None
-    wrong: tuple[WrongData, ...] | None
-    """None: not checked."""
-    iterations: int
-    iterations_asked: int
-    ceiling: Ceiling | None
-    efficiency: float | None
-    late_rank: int | None
-    overhead: float
-    sets: int
-    again: bool
-    """It was implausible at first and measured once more."""
-
-    @property
-    def time(self) -> float:
-        return stats.median(self.samples)
-
-    @property
-    def implausible(self) -> bool:
-        return implausible(self.efficiency)
 
 
 @dataclass(frozen=True, slots=True)

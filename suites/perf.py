@@ -19,15 +19,16 @@ from collectives.dtypes import unknown
 from collectives.ops import COLLECTIVES
 from probes.host import Host, LocalHost
 from suites import world
+from suites.case import Case
 from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
 from suites.jobs.arena import layout
 from suites.launch import local
 from suites.launch.supervise import Job, Output, Report, Supervisor
-from suites.measure import Floor, Measurement, WrongData, floor, measure
-from suites.report import Finding, Status, exit_code, gigabytes_per_second, measurement_record
+from suites.measure import Floor, floor, measure
+from suites.report import Finding, Measurement, Status, WrongData, exit_code, gigabytes_per_second, measurement_record
 from suites.report import Report as Record
-from suites.sweep import Case, Options, Row, plan, prove
+from suites.sweep import Options, Row, plan, prove
 from suites.verdict import judge
 
 

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suites import stats
-
-if TYPE_CHECKING:
-    from suites.measure import Measurement
+from suites.case import Case
 
 SCHEMA_VERSION = 1
 
@@ -55,6 +53,70 @@ class Finding:
             "remedy": self.remedy,
             "evidence": dict(self.evidence),
         }
+
+
+IMPLAUSIBLE = 1.10
+"""An efficiency above this is measured once more, and then is no result."""
+
+
+def implausible(efficiency: float | None) -> bool:
+    return efficiency is not None and efficiency > IMPLAUSIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The least time the case could take. `bus_bw` is the bus bandwidth that this time would mean."""
+
+    time: float
+    bus_bw: float | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrongData:
+    """What one rank's checks found."""
+
+    rank: int
+    count: int
+    index: int
+    expected: float
+    got: float
+    checked: int
+    failed: int
+
+    @property
+    def how_often(self) -> str:
+        return "always" if self.failed == self.checked else f"sometimes ({self.failed} of {self.checked} checks)"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One case as measured. Rates are None for a barrier, bus bandwidth also for one rank."""
+
+    case: Case
+    samples: tuple[float, ...]
+    bytes_moved: int
+    alg_bw: float | None
+    bus_bw: float | None
+    wrong: tuple[WrongData, ...] | None
+    """None: not checked."""
+    iterations: int
+    iterations_asked: int
+    ceiling: Ceiling | None
+    efficiency: float | None
+    late_rank: int | None
+    overhead: float
+    sets: int
+    again: bool
+    """It was implausible at first and measured once more."""
+
+    @property
+    def time(self) -> float:
+        return stats.median(self.samples)
+
+    @property
+    def implausible(self) -> bool:
+        return implausible(self.efficiency)
 
 
 def exit_code(statuses: Iterable[Status], *, strict: bool = False) -> int:

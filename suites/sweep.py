@@ -1,7 +1,7 @@
 """What is measured: options, and the rows and cases they amount to.
 
 A row is a line of the table; a case is what ranks run for it. Its plans are proven before a rank starts.
-May import: collectives, errors, expect's floors.
+May import: collectives, case, errors, expect's floors, report's types.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from collectives.algorithms import ALGORITHMS, algorithm_named
 from collectives.dtypes import DTYPES
 from collectives.errors import UsageError as CollectiveUsageError
 from collectives.ops import COLLECTIVES
-from collectives.schedule import Shape
 from collectives.select import choose
 from collectives.simulate import simulate
+from suites.case import Case
 from suites.errors import UsageError
 from suites.expect import BusFloor
-
-if TYPE_CHECKING:
-    from suites.measure import Measurement
+from suites.report import Measurement
 
 MOST_PROVEN = 32
 """Up to this many ranks the very plans that will run are proven first; beyond, which would take minutes, the tests'
@@ -57,37 +55,6 @@ class Options:
     timeout: float = 60.0
     budget: float | None = None
     inject: tuple[Mapping[str, Any], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One cell of a sweep: what all ranks do together. `size` is what was asked for, in bytes."""
-
-    backend: str
-    collective: str
-    algorithm: str
-    size: int
-    count: int
-    dtype: str
-    operator: str
-    root: int
-    in_place: bool
-    groups: tuple[tuple[int, ...], ...] = ()
-
-    def shape(self, rank: int, ranks: int) -> Shape:
-        row = COLLECTIVES[self.collective]
-        return row.shape(rank, ranks, self.count, root=self.root, groups=self.groups, in_place=self.in_place)
-
-    def bytes_moved(self, ranks: int) -> int:
-        """The size that the counts make: what bandwidth is computed from."""
-        row = COLLECTIVES[self.collective]
-        if self.collective == "alltoallv":
-            return max(self.shape(rank, ranks).send.count for rank in range(ranks)) * DTYPES[self.dtype].itemsize
-        return self.count * row.blocks(ranks) * DTYPES[self.dtype].itemsize
-
-    def describe(self) -> str:
-        place = "in place" if self.in_place else "out of place"
-        return f"{self.collective} {self.algorithm}, {self.size} bytes, {self.dtype}, {place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from suites.expect import implausible
+from suites.report import implausible
 
 Record = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from opsdist_cli.units import bytes_binary
-from suites.expect import implausible
+from suites.report import implausible
 from suites.sweep import MOST_PROVEN
 
 Record = Mapping[str, Any]

@@ -12,7 +12,7 @@ from collectives.communicator import Communicator
 from collectives.dtypes import DTYPES, Array
 from collectives.ops import COLLECTIVES
 from collectives.schedule import Shape
-from suites.sweep import Case
+from suites.case import Case
 
 _ALIGN = 4096
 """Sets start on pages, so that no two share a cache line."""

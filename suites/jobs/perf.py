@@ -19,13 +19,13 @@ from collectives.communicator import Call, Communicator, Stamps
 from collectives.dtypes import DTYPES, Array
 from collectives.ops import COLLECTIVES
 from collectives.rendezvous import Store
-from suites.expect import IMPLAUSIBLE
+from suites.case import Case
 from suites.jobs.arena import Arena, open_arena
 from suites.jobs.inject import Injector
 from suites.launch.rank import RankContext
 from suites.measure import ceiling_of
 from suites.pattern import Pattern, Wrong
-from suites.sweep import Case
+from suites.report import IMPLAUSIBLE
 
 CHUNK_SECONDS = 0.25
 """Iterations run in chunks of about this long; between them, untimed, progress is reported."""

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from suites.case import Case
 from suites.expect import BusFloor, judge_floors, judge_plausibility
-from suites.measure import Ceiling, Measurement
-from suites.report import Status
-from suites.sweep import Case
+from suites.report import Ceiling, Measurement, Status
 
 FLOOR = BusFloor(40e9, 1024)
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from collectives.ops import COLLECTIVES
-from suites.measure import Floor, Measurement, ceiling_of, floor, measure
-from suites.sweep import Case
+from suites.case import Case
+from suites.measure import Floor, ceiling_of, floor, measure
+from suites.report import Measurement
 
 BASE = Floor(overhead=3e-7, latency=20e-6)
 MIB = 1 << 20

@@ -8,9 +8,18 @@ from itertools import product
 
 import pytest
 
-from suites.measure import Ceiling, Measurement, WrongData
-from suites.report import Finding, Report, Status, exit_code, measurement_record, timestamp
-from suites.sweep import Case
+from suites.case import Case
+from suites.report import (
+    Ceiling,
+    Finding,
+    Measurement,
+    Report,
+    Status,
+    WrongData,
+    exit_code,
+    measurement_record,
+    timestamp,
+)
 
 PASS, INFO, WARN, FAIL, SKIP, ERROR = Status
 

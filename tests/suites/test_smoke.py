@@ -12,8 +12,7 @@ import pytest
 import suites.smoke
 from suites.catalogue import Setting
 from suites.errors import SuiteError
-from suites.measure import WrongData
-from suites.report import Finding, Status
+from suites.report import Finding, Status, WrongData
 from suites.smoke import CHECKS, LARGE, MEDIUM, Check, run
 
 SETTING = Setting(budget=60.0, ranks=None, command=("opsdist",))

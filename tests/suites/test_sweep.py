@@ -13,8 +13,9 @@ from collectives.algorithms import ALGORITHMS
 from collectives.dtypes import DTYPES
 from collectives.errors import PlanError
 from collectives.ops import COLLECTIVES
+from suites.case import Case
 from suites.errors import UsageError
-from suites.sweep import MOST_PROVEN, Case, Cost, Options, Row, plan, prove
+from suites.sweep import MOST_PROVEN, Cost, Options, Row, plan, prove
 
 ALL = tuple(COLLECTIVES)
 

@@ -9,8 +9,8 @@ import pytest
 
 from collectives.dtypes import DTYPES, Array
 from collectives.ops import COLLECTIVES
+from suites.case import Case
 from suites.jobs.arena import MOST_SETS, Arena, BufferSet, layout
-from suites.sweep import Case
 
 PAGE = 4096
 MIB = 1 << 20

@@ -14,10 +14,10 @@ import suites.jobs.perf
 from collectives.communicator import Call, Communicator, Stamps, Sync, Work, timed
 from collectives.dtypes import DTYPES, Array
 from collectives.placement import Placement
+from suites.case import Case
 from suites.jobs.arena import MOST_SETS
 from suites.jobs.perf import BATCH_SECONDS, CHUNK_SECONDS, REPEATS, Settings, run
 from suites.launch.rank import RankContext
-from suites.sweep import Case
 
 CASE = Case("told", "allreduce", "any", 4000, 1000, "float32", "sum", 0, False)
 SETTINGS = Settings(
