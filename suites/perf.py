@@ -71,6 +71,8 @@ class PerfRun:
         prove(self.rows, self.cases, self.world.size)
         self.floor: Floor | None = None
         self.pids: dict[int, int] = {}
+        self.peaks: dict[int, int] = {}
+        """The most memory that each rank ever had resident, in bytes, where it came to its end."""
         self.verdict: dict[str, Any] | None = None
         self.findings: list[Finding] = []
         self._shown = 0
@@ -120,6 +122,8 @@ class PerfRun:
                 if len(ready) == self.world.size:
                     self.floor, self.pids = floor(ready), supervisor.pids
                     yield Started(self.pids)
+            case "peak":
+                self.peaks[event.rank] = content["bytes"]
             case "progress":
                 index = content["index"]
                 yield Progress(self.cases[index], index, len(self.cases), content["done"], content["of"])
@@ -243,7 +247,7 @@ class PerfRun:
         ranks = [
             {
                 "rank": p.rank, "node": p.node, "local_rank": p.local_rank, "pid": self.pids.get(p.rank),
-                "cpu": list(cpus) if cpus else None, "addresses": [], "transport": {"node": "zmq", "network": None},
+                "peak_memory_bytes": self.peaks.get(p.rank), "cpu": list(cpus) if cpus else None, "addresses": [], "transport": {"node": "zmq", "network": None},
             }
             for p, cpus in zip(self.world.placements, self.world.cpus, strict=True)
         ]  # fmt: skip

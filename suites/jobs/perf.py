@@ -6,6 +6,7 @@ May import: numpy, collectives, arena, inject, pattern, sweep, launch.rank's con
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -85,6 +86,7 @@ def run(context: RankContext) -> None:
         left = len(cases) - index
         _CaseRun(index, case, comms[case.backend], shared[case.backend], settings, injector, context).run(left)
     context.phase("end")
+    context.report({"type": "peak", "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024})
     for comm in comms.values():
         comm.barrier()
     # Only here: closing delivers what is under way, and after a fault that would hold its report back.

@@ -45,6 +45,7 @@ def perf_record(*rows: Record, findings: tuple[Record, ...] = (), exit_code: int
     ranks = [
         {
             "rank": rank, "node": 0, "local_rank": rank, "pid": 100 + rank, "cpu": [rank], "addresses": [],
+            "peak_memory_bytes": 90 << 20,
             "transport": {"node": "zmq", "network": None},
         }
         for rank in (0, 1)

@@ -374,3 +374,12 @@ def test_progress_is_shown_on_a_terminal_only() -> None:
     assert re.search(r"allreduce \d+ B, iteration \d/2|starting ranks", on_a_terminal(*arguments))
     assert on_a_terminal(*arguments, "-q") == ""
     assert perf(*arguments).err == ""
+
+
+@pytest.mark.parametrize("size", [16 << 20, 64 << 20])
+def test_memory_beyond_the_buffers_is_bounded(size: int) -> None:
+    """Whatever the size: interpreter, segments under way and all the rest take at most 64 MiB a rank."""
+    ended = perf("allreduce", "--size", str(size), "--algorithm", "two_shot,ring", *QUICK, "--json")
+    buffers = 2 * size
+    for rank in ended.record["world"]["ranks"]:
+        assert buffers < rank["peak_memory_bytes"] <= buffers + (64 << 20)
