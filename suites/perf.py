@@ -24,7 +24,8 @@ from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
 from suites.jobs.arena import layout
 from suites.launch import local
-from suites.launch.supervise import Job, Output, Report, Supervisor
+from suites.launch.job import Job, Output, Report
+from suites.launch.supervise import Supervisor
 from suites.measure import Floor, floor, measure
 from suites.report import Finding, Measurement, Status, WrongData, exit_code, gigabytes_per_second, measurement_record
 from suites.report import Report as Record
@@ -246,11 +247,17 @@ class PerfRun:
         host = self.world.host
         ranks = [
             {
-                "rank": p.rank, "node": p.node, "local_rank": p.local_rank, "pid": self.pids.get(p.rank),
-                "peak_memory_bytes": self.peaks.get(p.rank), "cpu": list(cpus) if cpus else None, "addresses": [], "transport": {"node": "zmq", "network": None},
+                "rank": place.rank,
+                "node": place.node,
+                "local_rank": place.local_rank,
+                "pid": self.pids.get(place.rank),
+                "peak_memory_bytes": self.peaks.get(place.rank),
+                "cpu": list(cpus) if cpus else None,
+                "addresses": [],
+                "transport": {"node": "zmq", "network": None},
             }
-            for p, cpus in zip(self.world.placements, self.world.cpus, strict=True)
-        ]  # fmt: skip
+            for place, cpus in zip(self.world.placements, self.world.cpus, strict=True)
+        ]
         nodes = [{"name": host, "ranks": list(range(self.world.size))}]
         return {"size": self.world.size, "launcher": "local", "nodes": nodes, "ranks": ranks, "why": self.world.why}
 

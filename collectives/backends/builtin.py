@@ -18,9 +18,10 @@ from collectives.algorithms import algorithm_named
 from collectives.communicator import Call, Stamps, Sync, Work, timed
 from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of, unknown
 from collectives.errors import RendezvousError, UsageError
-from collectives.execute import BoundPlan, Engine, Execution
+from collectives.execute import BoundPlan, Execution
 from collectives.ops import COLLECTIVES, Collective
 from collectives.placement import Placement
+from collectives.progress import Engine
 from collectives.rendezvous import Store
 from collectives.schedule import Plan, Receive, Send, Shape, Span, Step
 from collectives.select import choose

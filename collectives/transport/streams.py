@@ -32,7 +32,7 @@ from collectives.transport.base import (
 
 IN_FLIGHT = 8 << 20
 """Bytes under way towards a rank from all its peers together, at the most, per group."""
-LARGEST_WINDOW = 2 << 20
+LARGEST_WINDOW = 4 << 20
 SMALLEST_WINDOW = 64 << 10
 
 

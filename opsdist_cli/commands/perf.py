@@ -246,7 +246,7 @@ class _Show:
 
     def events(self) -> None:
         from opsdist_cli.progress import ProgressLine
-        from suites.launch.supervise import Output
+        from suites.launch.job import Output
         from suites.perf import Progress, Started, row_record
         from suites.sweep import Row
 

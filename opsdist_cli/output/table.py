@@ -183,7 +183,8 @@ def _cache(config: Record, sides: Sequence[Record]) -> str:
     sets = sorted({side["buffer_sets"] for side in sides})
     number = f"{sets[0]}-{sets[-1]} sets" if len(sets) > 1 else f"{sets[0]} set{'s' if sets[0] > 1 else ''}"
     beyond, caches = config["rotation_bytes"], config["cache_bytes"]
-    text = f"{number} of buffers in turn, over {bytes_binary(beyond)} or more a rank"
+    turns = " in turn, over" if sets[-1] > 1 else " of"
+    text = f"{number} of buffers{turns} {bytes_binary(beyond)} or more a rank"
     if not caches:
         return f"{text}; the size of the caches is unknown, so they may be warm"
     short = "; less than the caches, for want of memory" if beyond * config["ranks"] < caches else ""
@@ -191,7 +192,7 @@ def _cache(config: Record, sides: Sequence[Record]) -> str:
 
 
 def best_by_size(record: Record) -> list[str]:
-    """With several algorithms: which is best up to which size, and where the lead changes."""
+    """With several algorithms: which is best from which size to which, and where the lead changes beyond noise."""
     lines = []
     for collective in record["config"]["collectives"]:
         winners = _winners([row for row in record["results"] if row["collective"] == collective])
@@ -213,13 +214,24 @@ def best_by_size(record: Record) -> list[str]:
 
 
 def _winners(rows: Sequence[Record]) -> list[tuple[int, str]]:
-    fastest: dict[int, tuple[float, str]] = {}
+    """(size, algorithm), sizes rising. Where intervals overlap, noise must not change the lead: it stays."""
+    by_size: dict[int, list[tuple[float, str, Record]]] = {}
     for row in rows:
         side = row["out_of_place"] or row["in_place"]
         if side:
-            mine = (side["time"], row["algorithm"])
-            fastest[row["size"]] = min(fastest.get(row["size"], mine), mine)
-    return [(size, algorithm) for size, (_, algorithm) in sorted(fastest.items())]
+            by_size.setdefault(row["size"], []).append((side["time"], row["algorithm"], side))
+    winners: list[tuple[int, str]] = []
+    for size, measured in sorted(by_size.items()):
+        _, name, best = min(measured, key=lambda entry: entry[:2])
+        level = {other for _, other, side in measured if _bounds(side)[0] <= _bounds(best)[1]}
+        winners.append((size, winners[-1][1] if winners and winners[-1][1] in level else name))
+    return winners
+
+
+def _bounds(side: Record) -> tuple[float, float]:
+    """The interval of the median, or the median where there are too few samples for one."""
+    low, high = side["time_ci95"] or (side["time"], side["time"])
+    return low, high
 
 
 def costs(record: Record) -> list[str]:

@@ -3,7 +3,7 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: protocol, probes, verdict's Fault.
+May import: job, protocol, probes, verdict's Fault.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from collectives.placement import Placement
 from probes import process
 from probes.host import LocalHost
+from suites.launch.job import Job, Output, Report
 from suites.launch.protocol import BrokenFrame, Frame, FrameReader, LineReader, pack
 from suites.verdict import Fault
 
@@ -36,48 +36,6 @@ _BUSY_SECONDS = 0.1
 """CPU between two heartbeats from which on a rank is at work, not waiting."""
 _ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What the ranks are to do. `store` is the address to serve the rendezvous on; times are in seconds."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    placements: Sequence[Placement]
-    cpus: Sequence[Sequence[int] | None]
-    token: str
-    store: str
-    timeout: float
-
-    def frame(self) -> Frame:
-        return {
-            "type": "job",
-            "job": self.name,
-            "arguments": dict(self.arguments),
-            "placements": [asdict(placement) for placement in self.placements],
-            "cpus": [list(cpus) if cpus else None for cpus in self.cpus],
-            "token": self.token,
-            "store": self.store,
-            "timeout": self.timeout,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A frame a rank's job sent."""
-
-    rank: int
-    content: Frame
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """What a rank, or an agent (rank None), printed."""
-
-    rank: int | None
-    stream: str
-    text: str
 
 
 @dataclass(slots=True)

@@ -13,8 +13,9 @@ import numpy as np
 from collectives.algorithms import Algorithm
 from collectives.backends.builtin import BuiltinCommunicator
 from collectives.dtypes import Array
-from collectives.execute import BoundPlan, Engine, Execution
+from collectives.execute import BoundPlan, Execution
 from collectives.ops import COLLECTIVES, Collective
+from collectives.progress import Engine
 from collectives.schedule import Shape
 from collectives.transport.base import CallTag
 from collectives.transport.inproc import Hub, InprocWire

@@ -214,7 +214,7 @@ def test_without_a_ceiling_there_is_no_talk_of_efficiency() -> None:
 def test_the_best_algorithm_by_size_and_where_the_lead_changes() -> None:
     times = {"ring": (9, 9, 9, 1), "tree": (5, 5, 5, 5), "linear": (1, 6, 6, 6)}
     rows = [
-        row(size, name, out_of_place=side(time=float(column[index])))
+        row(size, name, out_of_place=side(time=float(column[index]), time_ci95=None))
         for index, size in enumerate((8, 1024, 4096, 1 << 20))
         for name, column in times.items()
     ]
@@ -223,6 +223,19 @@ def test_the_best_algorithm_by_size_and_where_the_lead_changes() -> None:
         "# best allreduce: 8 linear, 1K-4K tree, 1M ring",
         "#   crossover: linear -> tree between 8 and 1K, tree -> ring between 4K and 1M",
     ]
+
+
+def test_noise_does_not_change_the_lead() -> None:
+    """At 1K tree is ahead by less than the intervals tell; at 4K it is ahead for sure."""
+    intervals = {
+        (8, "ring"): (4.0, 6.0), (8, "tree"): (8.0, 9.0), (1024, "ring"): (7.0, 9.0), (1024, "tree"): (5.0, 7.5),
+        (4096, "ring"): (9.0, 9.5), (4096, "tree"): (5.0, 7.0),
+    }  # fmt: skip
+    rows = [
+        row(size, name, out_of_place=side(time=(low + high) / 2, time_ci95=[low, high]))
+        for (size, name), (low, high) in intervals.items()
+    ]
+    assert best_by_size(perf_record(*rows))[0] == "# best allreduce: 8-1K ring, 4K tree"
 
 
 def test_one_algorithm_is_not_called_the_best() -> None:

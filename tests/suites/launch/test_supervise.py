@@ -13,7 +13,8 @@ import pytest
 
 from collectives.placement import Placement
 from suites.launch import supervise
-from suites.launch.supervise import Job, Output, Report, Supervisor
+from suites.launch.job import Job, Output, Report
+from suites.launch.supervise import Supervisor
 from suites.verdict import judge
 from tests.leftovers import RunSpace, until
 from tests.suites.launch.agent_process import STRANGE
