@@ -22,7 +22,7 @@ from suites.errors import UsageError
 from suites.expect import BusFloor
 from suites.report import Measurement
 
-MOST_PROVEN = 32
+MOST_PROVEN = 64
 """Up to this many ranks the very plans that will run are proven first; beyond, which would take minutes, the tests'
 proof has to do, and costs are told by closed forms."""
 SMALLEST_SIZE = 1

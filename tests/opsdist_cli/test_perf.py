@@ -23,6 +23,8 @@ from collectives.algorithms import ALGORITHMS
 from collectives.dtypes import DTYPES
 from collectives.ops import COLLECTIVES
 from opsdist_cli.main import run
+from probes.host import LocalHost
+from probes.memory import available_bytes
 from tests.schema import validate
 
 COMMAND = [sys.executable, "-m", "opsdist_cli", "perf"]
@@ -383,3 +385,15 @@ def test_memory_beyond_the_buffers_is_bounded(size: int) -> None:
     buffers = 2 * size
     for rank in ended.record["world"]["ranks"]:
         assert buffers < rank["peak_memory_bytes"] <= buffers + (64 << 20)
+
+
+@pytest.mark.skipif((available_bytes(LocalHost()) or 0) < 6 << 30, reason="two ranks of 1 GiB need 6 GiB of memory")
+def test_a_gibibyte_is_proven_run_and_verified() -> None:
+    ended = perf("allreduce", "--size", "1G", "--algorithm", "ring,two_shot", *QUICK, "--json")
+    assert ended.code == 0
+    for row in ended.record["results"]:
+        assert row["bytes_moved"] == 1 << 30
+        assert (row["out_of_place"]["nwrong"], row["out_of_place"]["iterations"]) == (0, 2)
+        assert row["wire_bytes_per_rank"] == 1 << 30
+    for rank in ended.record["world"]["ranks"]:
+        assert rank["peak_memory_bytes"] <= (2 << 30) + (64 << 20)

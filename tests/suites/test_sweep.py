@@ -13,6 +13,7 @@ from collectives.algorithms import ALGORITHMS
 from collectives.dtypes import DTYPES
 from collectives.errors import PlanError
 from collectives.ops import COLLECTIVES
+from collectives.select import choose
 from suites.case import Case
 from suites.errors import UsageError
 from suites.sweep import MOST_PROVEN, Cost, Options, Row, plan, prove
@@ -88,12 +89,15 @@ def test_barrier_is_one_row_however_many_sizes() -> None:
 
 
 def test_auto_says_why_and_all_is_every_algorithm_once() -> None:
-    (auto,), _ = planned("allreduce")
-    assert (auto.algorithm, bool(auto.why)) == ("two_shot", True)
+    rows, _ = planned("allreduce", [8, 1 << 30])
+    assert [(row.algorithm, row.why) for row in rows] == [choose("allreduce", 4, 8), choose("allreduce", 4, 1 << 30)]
     rows, _ = planned("allreduce", algorithms=("all", "ring", "auto"))
     assert [row.algorithm for row in rows] == list(ALGORITHMS["allreduce"])
     rows, _ = planned("allreduce", algorithms=("ring", "auto"))
-    assert [(row.algorithm, row.why == "asked for") for row in rows] == [("ring", True), ("two_shot", False)]
+    assert [(row.algorithm, row.why == "asked for") for row in rows] == [
+        ("ring", True),
+        (choose("allreduce", 4, 1024)[0], False),
+    ]
 
 
 @pytest.mark.parametrize(("ranks", "runs"), [(8, True), (6, False)])

@@ -40,6 +40,12 @@ def flood(context: RankContext) -> None:
     context.report({"type": "said"})
 
 
+def lazy(context: RankContext) -> None:
+    """Does nothing for long, and ends when asked."""
+    context.report({"type": "said"})
+    time.sleep(3600)
+
+
 def stubborn(context: RankContext) -> None:
     """Ignores SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -83,7 +89,7 @@ def strange(context: RankContext) -> None:
 
 
 for function in (
-    report, chatter, flood, stubborn, vanish, leave_a_child, fork_a_child, long_report, thread, strange,
+    report, chatter, flood, lazy, stubborn, vanish, leave_a_child, fork_a_child, long_report, thread, strange,
 ):  # fmt: skip
     JOBS[function.__name__] = f"tests.suites.launch.strange_agent:{function.__name__}"
 

@@ -55,14 +55,16 @@ def test_ranks_end_with_the_lifeline_and_on_stop(space: RunSpace, how: str) -> N
     assert [(frame["signal"], frame["stopped"]) for frame in exits] == [(signal.SIGKILL, True)] * 2
 
 
-def test_a_stopped_rank_ends_too(space: RunSpace) -> None:
+def test_a_stopped_rank_can_still_end_when_asked(space: RunSpace) -> None:
+    """It takes the SIGTERM, since it is continued; it need not be killed."""
     with agent_process(space) as agent:
-        agent.send(job("stubborn"))
+        agent.send(job("lazy"))
         pid = agent.first("started")["pid"]
         agent.first("rank", lambda frame: frame["content"]["type"] == "said")
         os.kill(pid, signal.SIGSTOP)
         agent.first("alive", lambda frame: (frame["states"]["0"] or "").startswith("T"))
         agent.hang_up()
+        assert agent.first("exit")["signal"] == signal.SIGTERM
         assert agent.process.wait(ENDS) == 0
 
 
@@ -155,17 +157,20 @@ def _resident(pid: int) -> int:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-def test_a_reader_who_comes_late_gets_everything(space: RunSpace) -> None:
+@pytest.mark.parametrize(
+    ("lines", "backlog"), [(256, 16 << 20), (60, 1000)], ids=["held by the agent", "left in the ranks' pipes"]
+)
+def test_a_reader_who_comes_late_gets_everything(space: RunSpace, lines: int, backlog: int) -> None:
     """The ranks end long before anybody reads; nothing may be given up meanwhile."""
-    with agent_process(space) as agent:
-        agent.send(job("flood", 1, lines=256))
+    with agent_process(space, BACKLOG=str(backlog)) as agent:
+        agent.send(job("flood", 1, lines=lines))
         agent.first("started")
         until(lambda: _children(agent.process.pid) == 1, ENDS, "the end of the rank")
         # Longer than the agent would wait for a controller that had cut the lifeline.
         before = time.monotonic()
         until(lambda: time.monotonic() > before + 1.0, ENDS, "a second")
         frames = list(agent.frames())
-    assert sum(len(frame.get("text", "")) for frame in frames) == 2 * 256 * 1024
+    assert sum(len(frame.get("text", "")) for frame in frames) == 2 * lines * 1024
     assert frames[-1] == {"type": "ended"}
 
 

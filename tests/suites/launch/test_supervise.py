@@ -21,16 +21,20 @@ from tests.suites.launch.agent_process import STRANGE
 
 PUPPET = (sys.executable, str(Path(__file__).with_name("puppet_agent.py")))
 HELLO = json.dumps({"type": "hello"})
+HUNG = 30.0
 ENDED = json.dumps({"type": "ended"})
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All deadlines of the controller are short, so that tests with a stand-in are."""
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All deadlines of the controller are short, so that tests with a stand-in are; none may wait for its end."""
     monkeypatch.setattr(supervise, "AGENT_SECONDS", 1.0)
     monkeypatch.setattr(supervise, "SILENCE_SECONDS", 0.3)
     monkeypatch.setattr(supervise, "GRACE_SECONDS", 0.3)
     monkeypatch.setattr(supervise, "STOP_SECONDS", 0.3)
+    started = time.monotonic()
+    yield
+    assert time.monotonic() < started + HUNG, "a deadline of the controller did not work"
 
 
 @pytest.fixture
@@ -217,7 +221,7 @@ def test_a_rank_that_was_at_work_reports_late_and_is_not_blamed(space: RunSpace)
 def test_stopped_ranks_are_named_without_waiting_for_their_reports(
     space: RunSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervise, "GRACE_SECONDS", 3600.0)
+    monkeypatch.setattr(supervise, "GRACE_SECONDS", 2 * HUNG)
     watched = puppet(space, HELLO, "read", started(0, _ended_process()), beat(r1=("T (stopped)", 0.0)), failed(0, 1),
                      "eof", ENDED)  # fmt: skip
     run(watched)
