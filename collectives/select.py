@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
     Rule("scatter", _ANY, _ANY, "linear", "every block moves once; measured ahead"),
     Rule("sendrecv", _ANY, _ANY, "direct", "the only way"),
     Rule("barrier", 2, _ANY, "dissemination", "one exchange; measured ahead on 2 ranks"),
-    Rule("barrier", 8, _ANY, "linear", "fewest messages; measured ahead on 4 ranks"),
+    Rule("barrier", 8, _ANY, "linear", "fewest messages; measured ahead on 4 and 8 ranks"),
     Rule("barrier", _ANY, _ANY, "dissemination", "no rank waits for more than log2 n messages"),
 )
 

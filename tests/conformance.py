@@ -67,7 +67,8 @@ def into(peer: int, length: int, hold: bool = False) -> tuple[Incoming, Taken]:
 
 def _progress(driven: Sequence[Streams]) -> bool:
     """Every rank once, waiting only when nothing moves; whether anything did."""
-    return any([streams.progress(0) for streams in driven]) or any(streams.progress(0.001) for streams in driven)
+    moved = [streams.progress(0) for streams in driven]
+    return any(moved) or any(streams.progress(0.001) for streams in driven)
 
 
 def drive(driven: Sequence[Streams], done: Callable[[], bool]) -> None:

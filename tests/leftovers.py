@@ -1,4 +1,4 @@
-"""What a run may leave behind: nothing. Finds its processes, wherever they hang, and files where runs might put some."""
+"""What a run may leave behind: nothing. Finds its processes, wherever they hang, and files where it might put some."""
 
 from __future__ import annotations
 

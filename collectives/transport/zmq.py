@@ -55,7 +55,7 @@ class ZmqWire:
     def poll(self, timeout: float) -> Sequence[tuple[Bytes, Bytes]]:
         arrived: list[tuple[Bytes, Bytes]] = []
         # A bounded batch, so that sending goes on while much is arriving.
-        while len(arrived) < _BATCH and (first := self._next(0 if arrived else timeout)):
+        while len(arrived) < _BATCH and (first := self._next(0 if arrived else timeout)) is not None:
             if self._pull.getsockopt(zmq.RCVMORE):
                 arrived.append((first, self._pull.recv(copy=False).buffer))
                 while self._pull.getsockopt(zmq.RCVMORE):  # not ours: drop the rest of it

@@ -33,7 +33,7 @@ CHUNK_SECONDS = 0.25
 BATCH_SECONDS = 200e-6
 """With sync none, a sample is a batch of at least this long, so that reading the clock does not matter."""
 OVERHEAD_ITERATIONS = 1000
-LATENCY_ITERATIONS = 50
+LATENCY_ITERATIONS = 20
 REPEATS = 3
 """How often a wrong result is tried again, to say "always" or "sometimes"."""
 LEAST_FOR_CEILING = 64 << 10

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import collectives
 from collectives.algorithms import ALGORITHMS
 from collectives.backends.builtin import BuiltinCommunicator
-from collectives.dtypes import DTYPES
+from collectives.dtypes import DTYPES, Array
 from collectives.ops import COLLECTIVES
 
 
@@ -25,18 +27,26 @@ def every_collective(comm: BuiltinCommunicator) -> None:
             shape = row.shape(rank, size, 1000, root=size - 1 if row.rooted else 0, groups=(tuple(range(size)),))
             if chosen.unmet(shape):
                 continue
-            send = np.arange(shape.send.count, dtype=np.int64) * size + rank if shape.send_counts else None
-            recv = np.full(shape.recv.count, -1, np.int64) if shape.recv_counts else None
-            counts = {"send_counts": shape.send_counts, "recv_counts": shape.recv_counts} if name == "alltoallv" else {}
-            comm.bind(name, send, recv, root=shape.root, algorithm=algorithm, groups=shape.groups, **counts).run()  # type: ignore[arg-type]
-            for piece in row.oracle(shape, 1000) if recv is not None else ():
+            numbers: Array = np.arange(shape.send.count, dtype=np.int64) * size + rank
+            send = numbers if shape.send_counts else None
+            recv: Array | None = np.full(shape.recv.count, -1, np.int64) if shape.recv_counts else None
+            counts = (shape.send_counts, shape.recv_counts) if name == "alltoallv" else (None, None)
+            comm.bind(
+                name, send, recv, root=shape.root, algorithm=algorithm, groups=shape.groups,
+                send_counts=counts[0], recv_counts=counts[1],
+            ).run()  # fmt: skip
+            if recv is None:
+                continue
+            for piece in row.oracle(shape, 1000):
                 source = np.arange(piece.source, piece.source + piece.stop - piece.start)
                 wanted = sum(source * size + peer for peer in piece.ranks)
                 assert (recv[piece.start : piece.stop] == wanted).all(), (name, algorithm)
 
 
 def every_dtype_and_operator(comm: BuiltinCommunicator) -> None:
-    functions = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "avg": np.mean}
+    functions: dict[str, Callable[..., Any]] = {
+        "sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "avg": np.mean,
+    }  # fmt: skip
     values = np.array([[2, 4], [4, 2], [6, 6]])[: comm.size]
     for dtype in DTYPES:
         for operator, function in functions.items():

@@ -70,7 +70,7 @@ def test_everybody_gets_everybodys_value_in_order(server: StoreServer) -> None:
 
 def test_a_deadline_names_the_missing_ranks(server: StoreServer) -> None:
     def body(rank: int) -> RendezvousError:
-        with pytest.raises(RendezvousError, match="2 of 4 ranks did not arrive within 0.5 s: ranks 1, 3") as caught:
+        with pytest.raises(RendezvousError, match=r"2 of 4 ranks did not arrive within 0.5 s: ranks 1, 3") as caught:
             gathered(server.address, rank, 4, 0.5)
         return caught.value
 
@@ -95,12 +95,12 @@ def test_a_server_that_closes_tells_those_who_wait_who_is_missing(address: str) 
     server = StoreServer(address, TOKEN)
 
     def waiting() -> RendezvousError:
-        with pytest.raises(RendezvousError, match=": rank 2$") as caught:
+        with pytest.raises(RendezvousError, match=r": rank 2$") as caught:
             gathered(address, 1, 3, LONG)
         return caught.value
 
     def serving() -> None:
-        with pytest.raises(RendezvousError, match="ranks? .*2"):
+        with pytest.raises(RendezvousError, match=r"ranks? .*2"):
             gathered(address, 0, 3, 1.0)
         server.close()
 

@@ -194,7 +194,12 @@ def test_help_to_a_reader_who_left_is_no_failure(space: RunSpace, arguments: tup
     os.close(read_end)
     try:
         ended = subprocess.run(
-            [*OPSDIST, *arguments], stdout=write_end, stderr=subprocess.PIPE, env=space.environment(), timeout=PATIENCE
+            [*OPSDIST, *arguments],
+            stdout=write_end,
+            stderr=subprocess.PIPE,
+            env=space.environment(),
+            timeout=PATIENCE,
+            check=False,
         )
     finally:
         os.close(write_end)

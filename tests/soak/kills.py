@@ -1,8 +1,8 @@
 """Kill and stop at random, and look whether the right one is named: `python -m tests.soak.kills --runs 200 --seed 1`.
 
-Every run is a real `opsdist perf` in which one process is hit by a signal at a moment drawn at random: a rank, the agent
-or the controller. Afterwards the exit, the verdict and what is left behind are checked. A run that had ended before it
-was hit must have passed. Prints a line for every run that went wrong, and a score.
+Every run is a real `opsdist perf` in which one process is hit by a signal at a moment drawn at random: a rank, the
+agent or the controller. Afterwards the exit, the verdict and what is left behind are checked. A run that had ended
+before it was hit must have passed. Prints a line for every run that went wrong, and a score.
 """
 
 from __future__ import annotations

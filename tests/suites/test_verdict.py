@@ -56,7 +56,7 @@ CASES: dict[str, tuple[list[Fault], str, list[int], list[int], list[int]]] = {
     "stopped inside": ([waits(0, 1), silent(1, STOPPED)], "stuck", [1], [], [0]),
     "stopped before": ([waits(0, 1), silent(1, STOPPED, "rendezvous")], "missing", [1], [], [0]),
     "stopped beats silent": ([waits(0, 1, 2), silent(1), silent(2, STOPPED)], "stuck", [2], [], [0]),
-    "stopped, though only the other is waited for": ([waits(0, 1), silent(1), silent(2, STOPPED)], "stuck", [2], [], [0]),
+    "stopped, and not even waited for": ([waits(0, 1), silent(1), silent(2, STOPPED)], "stuck", [2], [], [0]),
     "mismatch: two sides, no culprit": ([mismatch(1, 0)], "mismatch", [], [0, 1], []),
     "mismatch, while others wait": ([waits(2, 0), mismatch(1, 0)], "mismatch", [], [0, 1], [2]),
     "all wait in a ring": ([waits(0, 1), waits(1, 2), waits(2, 0)], "joined", [], [], [0, 1, 2]),

@@ -82,8 +82,10 @@ class AgentProcess:
 @contextmanager
 def agent_process(space: RunSpace, argv: tuple[str, ...] = STRANGE, **variables: str) -> Iterator[AgentProcess]:
     environment = space.environment(PYTHONPATH=str(ROOT), **variables)
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(list(argv), env=environment, start_new_session=True, **pipes) as process:
+    with subprocess.Popen(
+        list(argv), env=environment, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
         try:
             yield AgentProcess(process)
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -20,8 +21,8 @@ _frames = st.builds(lambda kind, rest: {**rest, "type": kind}, st.text(), st.dic
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     """The data cut at some places, wherever they are."""
-    ends = sorted({cut % (len(data) + 1) for cut in cuts}) + [len(data)]
-    return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    places = [0, *sorted({cut % (len(data) + 1) for cut in cuts}), len(data)]
+    return [data[start:end] for start, end in pairwise(places)]
 
 
 @given(st.lists(_frames, max_size=5), st.lists(st.integers(0, 1 << 16)))
