@@ -5,7 +5,6 @@ Random floats, since exact inputs cannot see the order in which operands are com
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,18 +12,15 @@ import numpy as np
 import pytest
 
 from collectives.algorithms import ALGORITHMS, Algorithm
-from collectives.backends.builtin import BuiltinCommunicator
 from collectives.dtypes import DTYPES, Array
-from collectives.errors import CollectiveError, MismatchError, TransportTimeout, UsageError
 from collectives.ops import COLLECTIVES
 from collectives.schedule import Shape
-from tests.collectives.inproc_world import communicators, run_plans, run_threads, run_world
+from tests.collectives.inproc_world import run_plans
 from tests.collectives.plans import groupings, shapes_of
 
 ROWS = [row for rows in ALGORITHMS.values() for row in rows.values()]
 SIZES = (1, 2, 3, 4, 5, 8)
 FOLDS: dict[str, Callable[..., Any]] = {"sum": np.sum, "avg": np.mean, "max": np.max}
-Body = Callable[[BuiltinCommunicator], Any]
 
 
 def worlds(algorithm: Algorithm, count_of: Callable[[int], int]) -> list[list[Shape]]:
@@ -107,155 +103,3 @@ def test_in_place_gives_the_bits_of_out_of_place(row: Algorithm) -> None:
     fills = random_fills(outside, DTYPES["float32"], 5)
     results = [bits(run_plans(row, shapes, fills, "sum", 8, seed)) for seed, shapes in enumerate((outside, inside))]
     assert results[0] == results[1]
-
-
-def started_in(order: tuple[int, ...], groups: list[list[int]]) -> Body:
-    """Start a work on each group in an order of the rank's own, then wait for all; the sums."""
-
-    def body(comm: BuiltinCommunicator) -> list[float]:
-        arrays = {}
-        works = []
-        mine = [index for index in order if comm.rank in groups[index]]
-        children = {index: comm.group(groups[index]) for index in sorted(mine)}
-        for index in mine:
-            arrays[index] = np.full(300_000, comm.rank + 1.0, np.float32)
-            works.append(children[index].bind("allreduce", arrays[index], arrays[index]).start())
-        assert all(work.wait() for work in works)
-        return [float(arrays[index][-1]) for index in sorted(mine)]
-
-    return body
-
-
-def test_works_on_different_groups_may_start_in_different_orders() -> None:
-    groups = [[0, 1, 2], [0, 1], [1, 2], [2, 0]]
-    orders = [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)]
-    bodies = [started_in(order, groups) for order in orders]
-    results = run_world(3, lambda comm: bodies[comm.rank](comm))
-    assert results == [[6.0, 3.0, 4.0], [6.0, 3.0, 5.0], [6.0, 5.0, 4.0]]
-
-
-def test_works_on_one_communicator_run_one_after_the_other() -> None:
-    """Whatever the ranks' speeds, the messages of two calls under way on one group never meet."""
-
-    def body(comm: BuiltinCommunicator) -> list[float]:
-        arrays = [np.full(100_000 * (number + 1), comm.rank + number, np.float64) for number in range(5)]
-        calls = [comm.bind("allreduce", array, array, algorithm="ring") for array in arrays]
-        works = [call.start() for call in calls]
-        for work in reversed(works):
-            assert work.wait()
-        return [float(array[-1]) for array in arrays]
-
-    assert run_world(3, body) == [[3.0 + 3 * number for number in range(5)]] * 3
-
-
-def test_threads_of_one_rank_do_not_starve_each_other() -> None:
-    """Rank 0's first thread waits for what rank 1 only begins when the second threads have met."""
-    worlds_ = communicators(2)
-    groups = [[comm.group([0, 1]) for _ in range(2)] for comm in worlds_]
-
-    def both(rank: int) -> list[float]:
-        first, second = groups[rank]
-        entered = threading.Event()
-
-        def one() -> float:
-            if rank == 1:
-                assert entered.wait(10)
-            return float(first.allreduce(np.ones(10, np.float32))[0])
-
-        def two() -> float:
-            result = float(second.allreduce(np.ones(10, np.float32))[0])
-            entered.set()
-            return result
-
-        return run_threads([one, two])
-
-    assert run_threads([lambda: both(0), lambda: both(1)]) == [[2.0, 2.0]] * 2
-
-
-def test_a_wait_with_a_timeout_comes_back() -> None:
-    first, second = communicators(2)
-    data = np.ones(5, np.float32)
-    work = first.bind("allreduce", data, data).start()
-    assert not work.wait(0.0)
-    assert not work.wait(0.05)
-    assert not work.done
-    other = second.bind("allreduce", data.copy(), np.zeros(5, np.float32)).start()
-    assert other.wait(10.0)
-    assert work.wait(10.0)
-    assert work.done
-    assert data[0] == 2.0
-
-
-def test_a_work_goes_on_although_nobody_waits() -> None:
-    first, second = communicators(2)
-    data = [np.ones(3_000_000, np.float32) for _ in range(2)]
-    works = [comm.bind("allreduce", array, array).start() for comm, array in zip((first, second), data, strict=True)]
-    deadline = threading.Event()
-    for _ in range(2000):
-        if all(work.done for work in works):
-            break
-        deadline.wait(0.01)
-    assert [work.done for work in works] == [True, True]
-    assert [float(array[-1]) for array in data] == [2.0, 2.0]
-
-
-def test_a_call_is_not_started_twice() -> None:
-    first, second = communicators(2)
-    data = np.ones(5, np.float32)
-    call = first.bind("allreduce", data, data)
-    work = call.start()
-    with pytest.raises(UsageError, match="still under way"):
-        call.start()
-    second.allreduce(np.ones(5, np.float32))
-    assert work.wait(10.0)
-    again = call.start()
-    second.allreduce(np.ones(5, np.float32))
-    assert again.wait(10.0)
-
-
-def test_a_deadline_names_who_is_waited_for_and_holds_from_then_on() -> None:
-    [comm, *_] = communicators(3, timeout=0.05)
-    data = np.ones(5, np.float32)
-    with pytest.raises(
-        TransportTimeout, match=r"rank 0 in step 0 of call 1 \(allreduce of 5 float32 sum\) waits"
-    ) as caught:
-        comm.bind("allreduce", data, np.zeros(5, np.float32), algorithm="one_shot").run()
-    assert caught.value.waiting_for == (1, 2)
-    # Peers that wake up now are in another call than this rank would be.
-    with pytest.raises(TransportTimeout):
-        comm.barrier()
-
-
-def test_a_deadline_names_who_does_not_take_what_is_sent() -> None:
-    [comm, _] = communicators(2, timeout=0.05)
-    with pytest.raises(TransportTimeout, match="cannot send to rank 1") as caught:
-        comm.send(np.ones(4_000_000, np.float32), 1)
-    assert caught.value.waiting_for == (1,)
-
-
-def test_a_deadline_passes_in_the_background_too() -> None:
-    [comm, _] = communicators(2, timeout=0.05)
-    data = np.ones(5, np.float32)
-    work = comm.bind("allreduce", data, data).start()
-    with pytest.raises(TransportTimeout):
-        work.wait(10.0)
-    assert work.done
-
-
-def test_ranks_in_different_calls_are_told() -> None:
-    def body(comm: BuiltinCommunicator) -> None:
-        comm.allreduce(np.ones(4 + comm.rank, np.float32))
-
-    with pytest.raises(MismatchError, match="rank 1"):
-        run_world(2, body, timeout=1.0)
-
-
-def test_closing_ends_what_is_under_way() -> None:
-    [comm, _] = communicators(2)
-    data = np.ones(5, np.float32)
-    work = comm.bind("allreduce", data, data).start()
-    comm.close()
-    with pytest.raises(CollectiveError, match="closed"):
-        work.wait(10.0)
-    with pytest.raises(CollectiveError, match="closed"):
-        comm.barrier()

@@ -47,7 +47,8 @@ INJECTED = {
 @pytest.mark.parametrize(("fault", "at"), INJECTED)
 def test_a_lost_rank_is_named_and_only_that_one(space: RunSpace, fault: str, at: str) -> None:
     wanted, phase = INJECTED[fault, at]
-    with perf(space, *SMALL, "-n", "3", "--timeout", "1s", "--inject", f"{fault}:rank=1,at={at}") as run:
+    deadline = ("--timeout", "2s") if fault in ("stop", "sleep") else ()
+    with perf(space, *SMALL, "-n", "3", *deadline, "--inject", f"{fault}:rank=1,at={at}") as run:
         assert run.code() == 3, run.stderr
     validate(run.record)
     verdict = run.record["verdict"]
@@ -103,7 +104,7 @@ def test_a_rank_killed_in_the_middle_of_a_transfer(space: RunSpace) -> None:
 
 
 def test_a_rank_stopped_in_the_middle_of_a_transfer(space: RunSpace) -> None:
-    with perf(space, *ENDLESS, "-n", "2", "-v", "--timeout", "1s") as run:
+    with perf(space, *ENDLESS, "-n", "2", "-v", "--timeout", "2s") as run:
         run.until_row(4096)
         os.kill(run.ranks()[1], signal.SIGSTOP)
         assert run.code() == 3

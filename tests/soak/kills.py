@@ -22,7 +22,7 @@ from typing import Any
 from tests.leftovers import RunSpace, run_space
 from tests.perf_process import PATIENCE, Perf, perf
 
-TIMEOUT = 1.0
+TIMEOUT = 2.0
 VICTIMS = ("rank", "rank", "rank", "agent", "controller")
 OPERATIONS = (
     ("allreduce", "--size", "4K,16M", "--algorithm", "ring"),

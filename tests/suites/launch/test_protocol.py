@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from suites.launch.protocol import LARGEST, BrokenFrame, Channel, FrameReader, LineReader, pack
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-_values = st.recursive(_scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
-_frames = st.builds(lambda kind, rest: {**rest, "type": kind}, st.text(), st.dictionaries(st.text(), _values))
+_values = st.recursive(_scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=4)
+_frames = st.builds(lambda kind, rest: {**rest, "type": kind}, st.text(), st.dictionaries(st.text(), _values, max_size=3))
 
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
