@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import socket
 import subprocess
 import sys
@@ -76,3 +77,9 @@ def test_a_wrong_environment_is_refused(monkeypatch: pytest.MonkeyPatch, variabl
         monkeypatch.setenv(name, value)
     with pytest.raises(CollectiveError, match=words):
         collectives.open(timeout=0.2)
+
+
+def test_the_readme_shows_the_same_program() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert shown.split() == five_lines().split()
