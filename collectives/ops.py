@@ -113,9 +113,16 @@ def _bus_all_but_own(size: int) -> float:
     return (size - 1) / size
 
 
-_one: Callable[[int], float] = lambda size: 1.0  # noqa: E731 (a constant column of the table)
-_single: Callable[[int], int] = lambda size: 1  # noqa: E731
-_per_rank: Callable[[int], int] = lambda size: size  # noqa: E731
+def _bus_one(size: int) -> float:
+    return 1.0
+
+
+def _single(size: int) -> int:
+    return 1
+
+
+def _per_rank(size: int) -> int:
+    return size
 
 
 COLLECTIVES: dict[str, Collective] = {
@@ -179,7 +186,7 @@ COLLECTIVES: dict[str, Collective] = {
             "every rank gets the root's buffer",
             counts=lambda rank, size, count, root: ((count,) if rank == root else (), (count,)),
             oracle=lambda shape, count: [Piece(0, shape.recv.count, (shape.root,), 0)],
-            bus_factor=_one,
+            bus_factor=_bus_one,
             blocks=_single,
             traffic=lambda size: (1, size),
             alias=lambda shape: 0 if shape.rank == shape.root else None,
@@ -191,7 +198,7 @@ COLLECTIVES: dict[str, Collective] = {
             "the root gets the reduction of all",
             counts=lambda rank, size, count, root: ((count,), (count,) if rank == root else ()),
             oracle=_everything,
-            bus_factor=_one,
+            bus_factor=_bus_one,
             blocks=_single,
             traffic=lambda size: (size, 1),
             alias=lambda shape: 0 if shape.rank == shape.root else None,
@@ -227,7 +234,7 @@ COLLECTIVES: dict[str, Collective] = {
             "every rank sends to the next and gets from the one before",
             counts=lambda rank, size, count, root: ((count,), (count,)),
             oracle=lambda shape, count: [Piece(0, shape.recv.count, ((shape.rank - 1) % shape.size,), 0)],
-            bus_factor=_one,
+            bus_factor=_bus_one,
             blocks=_single,
             traffic=lambda size: (size, size),
         ),

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ ENDLESS = ("allreduce", "--size", "4K,64M", "--loop", "300", "--cache", "warm", 
 """A row that is soon complete, then transfers of 64 MiB with nothing between them, for a minute or more."""
 PATIENCE = 60.0
 """Seconds after which a run counts as hung, whatever the machine is busy with."""
+_NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,9 @@ def perf(space: RunSpace, *arguments: str, name: str = "run", **options: Any) ->
         run.process.wait()
 
 
-def start(space: RunSpace, arguments: Sequence[str], name: str = "run", **options: Any) -> Perf:
+def start(
+    space: RunSpace, arguments: Sequence[str], name: str = "run", variables: Mapping[str, str] = _NONE, **options: Any
+) -> Perf:
     # A shell that runs the tests in its background has them, and what they start, ignore Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -92,5 +95,5 @@ def start(space: RunSpace, arguments: Sequence[str], name: str = "run", **option
     command = [*OPSDIST, "perf", *arguments, *(() if "--json" in arguments else ("--json", str(record)))]
     with out.open("wb") as stdout, err.open("wb") as stderr:
         streams = {"stdout": stdout, "stderr": stderr, "stdin": subprocess.DEVNULL, **options}
-        process = subprocess.Popen(command, env=space.environment(), **streams)
+        process = subprocess.Popen(command, env=space.environment(**variables), **streams)
     return Perf(process, out, err, record)

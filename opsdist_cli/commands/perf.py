@@ -118,6 +118,7 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--group-size", type=click.IntRange(1), help="Ranks a group, for hierarchical. [all on a host]")
 @click.option("--peak", type=Bandwidth(), help="Bus bandwidth ceiling instead of the measured one.")
 @click.option("--min-busbw", "floors", type=FloorAt(), multiple=True, help="Floor, such as 40GB/s@256M; repeatable.")
+@click.option("--launcher", type=click.Choice(["auto", "local"]), default="auto", help="Who starts ranks. [auto]")
 @click.option("--timeout", type=Duration(), default=60.0, help="Longest wait without progress. [60s]")
 @click.option("--budget", type=Duration(), help="Time for the whole command; cuts loops that were not asked for.")
 @click.option("--strict", is_flag=True, help="Warnings are failures.")
@@ -275,10 +276,10 @@ class _Show:
             self._screen.note(f"{where} {line}", level=-1)
 
     def closing(self, record: dict[str, Any]) -> None:
-        from opsdist_cli.output.table import best_by_size, closing, costs
+        from opsdist_cli.output.table import best_by_size, closing, compared, costs
 
-        several = len({row["algorithm"] for row in record["results"]}) > 1
-        lines = [*closing(record), *(best_by_size(record) if several else [])]
+        several = compared(record["results"])
+        lines = [*closing(record), *best_by_size(record)]
         if several or self._screen.verbosity > 0:
             lines += costs(record)
         if self._screen.verbosity > 0:

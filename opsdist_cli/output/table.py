@@ -195,8 +195,9 @@ def best_by_size(record: Record) -> list[str]:
     """With several algorithms: which is best from which size to which, and where the lead changes beyond noise."""
     lines = []
     for collective in record["config"]["collectives"]:
-        winners = _winners([row for row in record["results"] if row["collective"] == collective])
-        if len({row["algorithm"] for row in record["results"] if row["collective"] == collective}) < 2 or not winners:
+        rows = [row for row in record["results"] if row["collective"] == collective]
+        winners = _winners(rows)
+        if not winners or not compared(rows):
             continue
         parts, start = [], winners[0]
         for before, after in zip(winners, [*winners[1:], None], strict=True):
@@ -211,6 +212,12 @@ def best_by_size(record: Record) -> list[str]:
         if changes:
             lines.append("#   crossover: " + ", ".join(changes))
     return lines
+
+
+def compared(rows: Sequence[Record]) -> bool:
+    """Whether at some size there is a choice: `auto` may well take one algorithm here and another there."""
+    sizes = [(row["collective"], row["size"]) for row in rows]
+    return len(sizes) > len(set(sizes))
 
 
 def _winners(rows: Sequence[Record]) -> list[tuple[int, str]]:

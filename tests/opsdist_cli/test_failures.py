@@ -44,6 +44,17 @@ INJECTED = {
 """(fault, point) -> (class of the verdict, the phase its message names)."""
 
 
+MANY_ROWS = ("allreduce", "--size", "8:1K:+8", "--loop", "1", "--cache", "warm", "--timeout", "1s")
+"""128 rows: more than a narrow pipe holds."""
+
+
+def _narrow_pipe() -> tuple[int, int]:
+    """Room for the header and some rows."""
+    read_end, write_end = os.pipe()
+    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+    return read_end, write_end
+
+
 @pytest.mark.parametrize(("fault", "at"), INJECTED)
 def test_a_lost_rank_is_named_and_only_that_one(space: RunSpace, fault: str, at: str) -> None:
     wanted, phase = INJECTED[fault, at]
@@ -149,6 +160,21 @@ def test_a_second_signal_ends_at_once(space: RunSpace, number: signal.Signals) -
         assert run.code(PROMISED) == 128 + number
 
 
+def test_a_second_signal_ends_although_nobody_reads(space: RunSpace) -> None:
+    """The first stops the ranks and then waits to tell it; the second does not wait."""
+    read_end, write_end = _narrow_pipe()
+    with perf(space, *MANY_ROWS, "-n", "2", stdout=write_end) as run:
+        os.close(write_end)
+        run.until(lambda: len(space.processes()) >= 4, "controller, agent and two ranks")
+        run.until(lambda: len(space.processes()) <= 2, "the end of the ranks")
+        run.process.send_signal(signal.SIGINT)
+        run.until(run.json_path.exists, "the record")
+        run.process.send_signal(signal.SIGINT)
+        assert run.code(PROMISED) == 130
+        os.close(read_end)
+    assert run.record["exit_code"] == 130
+
+
 @pytest.mark.parametrize("when", ["as the ranks start", "in a transfer"])
 def test_no_process_outlives_a_killed_controller(space: RunSpace, when: str) -> None:
     with perf(space, *ENDLESS, "-n", "3", "-v") as run:
@@ -209,10 +235,8 @@ def test_help_to_a_reader_who_left_is_no_failure(space: RunSpace, arguments: tup
 
 def test_ranks_finish_although_nobody_reads(space: RunSpace) -> None:
     """stdout is soon full; the rest waits in the controller, in the agent, and for whoever reads at last."""
-    read_end, write_end = os.pipe()
-    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
-    rows = ("allreduce", "--size", "8:1K:+8", "--loop", "1", "--warmup", "1", "--cache", "warm", "--timeout", "1s")
-    with perf(space, *rows, "-n", "2", stdout=write_end) as run:
+    read_end, write_end = _narrow_pipe()
+    with perf(space, *MANY_ROWS, "-n", "2", stdout=write_end) as run:
         os.close(write_end)
         run.until(lambda: len(space.processes()) >= 4, "controller, agent and two ranks")
         run.until(lambda: len(space.processes()) <= 2, "the end of the ranks")
@@ -232,6 +256,16 @@ def test_an_unwritable_record_is_found_before_any_rank_starts(space: RunSpace, p
     assert path in run.stderr
     assert "ranks started" not in run.stderr
     assert run.stdout == ""
+
+
+def test_what_ranks_print_is_shown_with_where_it_comes_from(space: RunSpace) -> None:
+    """The interpreter itself prints in every process, since it is told to report its imports."""
+    with perf(space, *SMALL, "-n", "2", variables={"PYTHONPROFILEIMPORTTIME": "1"}) as run:
+        assert run.code() == 0
+    host = run.record["world"]["nodes"][0]["name"]
+    for who in ("agent", "0", "1"):
+        assert f"\n[{host} {who}] import time:" in run.stderr
+    assert "import time" not in run.stdout
 
 
 def test_a_crashed_run_does_not_hinder_the_next(space: RunSpace) -> None:

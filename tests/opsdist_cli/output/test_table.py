@@ -238,6 +238,10 @@ def test_noise_does_not_change_the_lead() -> None:
     assert best_by_size(perf_record(*rows))[0] == "# best allreduce: 8-1K ring, 4K tree"
 
 
+def test_what_auto_takes_at_different_sizes_was_not_compared() -> None:
+    assert best_by_size(perf_record(row(8, "tree"), row(1024, "ring"))) == []
+
+
 def test_one_algorithm_is_not_called_the_best() -> None:
     assert best_by_size(perf_record(row(8), row())) == []
 

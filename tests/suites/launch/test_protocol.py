@@ -16,7 +16,8 @@ from suites.launch.protocol import LARGEST, BrokenFrame, Channel, FrameReader, L
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 _values = st.recursive(_scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=4)
-_frames = st.builds(lambda kind, rest: {**rest, "type": kind}, st.text(), st.dictionaries(st.text(), _values, max_size=3))
+_contents = st.dictionaries(st.text(), _values, max_size=3)
+_frames = st.builds(lambda kind, content: {**content, "type": kind}, st.text(), _contents)
 
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
