@@ -87,7 +87,6 @@ def run(arguments: list[str]) -> int:
         code = 0  # the screen takes care of its own, so this was the text of --help or --version
     except (KeyboardInterrupt, click.Abort, Terminated) as stop:
         code = exit_code_of(stop)
-        discard(sys.stdout)  # it may be what was waited for
         screen.note(f"opsdist: ended by {'SIGTERM' if isinstance(stop, Terminated) else 'Ctrl-C'}", level=-1)
     except click.exceptions.Exit as stop:
         code = stop.exit_code

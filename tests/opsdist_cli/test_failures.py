@@ -10,6 +10,9 @@ import fcntl
 import os
 import signal
 import subprocess
+import sys
+import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,11 +51,33 @@ MANY_ROWS = ("allreduce", "--size", "8:1K:+8", "--loop", "1", "--cache", "warm",
 """128 rows: more than a narrow pipe holds."""
 
 
+NARROW = 4096
+"""Bytes: room for the header and some rows."""
+
+
 def _narrow_pipe() -> tuple[int, int]:
-    """Room for the header and some rows."""
     read_end, write_end = os.pipe()
-    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, NARROW)
     return read_end, write_end
+
+
+class _Rests:
+    """Whether a figure has not changed for a while."""
+
+    def __init__(self, figure: Callable[[], int], seconds: float = 0.3) -> None:
+        self._figure, self._seconds = figure, seconds
+        self._seen, self._since = figure(), time.monotonic()
+
+    def __call__(self) -> bool:
+        now, figure = time.monotonic(), self._figure()
+        if figure != self._seen:
+            self._seen, self._since = figure, now
+        return now - self._since > self._seconds
+
+
+def _unread(read_end: int) -> int:
+    """Bytes in a pipe."""
+    return int.from_bytes(fcntl.ioctl(read_end, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 @pytest.mark.parametrize(("fault", "at"), INJECTED)
@@ -160,15 +185,18 @@ def test_a_second_signal_ends_at_once(space: RunSpace, number: signal.Signals) -
         assert run.code(PROMISED) == 128 + number
 
 
-def test_a_second_signal_ends_although_nobody_reads(space: RunSpace) -> None:
-    """The first stops the ranks and then waits to tell it; the second does not wait."""
+def test_signals_end_a_run_whose_output_nobody_reads(space: RunSpace) -> None:
+    """The first stops the ranks, keeps the record, and then waits to tell it; the second does not wait."""
     read_end, write_end = _narrow_pipe()
-    with perf(space, *MANY_ROWS, "-n", "2", stdout=write_end) as run:
+    rows = (*MANY_ROWS[:2], f"{MANY_ROWS[2]},64M", "--loop", "40", *ENDLESS[5:])
+    with perf(space, *rows, "-n", "2", stdout=write_end) as run:
         os.close(write_end)
-        run.until(lambda: len(space.processes()) >= 4, "controller, agent and two ranks")
-        run.until(lambda: len(space.processes()) <= 2, "the end of the ranks")
+        rests = _Rests(lambda: _unread(read_end))
+        run.until(lambda: rests() and _unread(read_end) > NARROW // 2, "a full pipe")
+        assert len(space.processes()) >= 4, "the ranks had ended already"
         run.process.send_signal(signal.SIGINT)
         run.until(run.json_path.exists, "the record")
+        assert set(space.processes()) == {run.process.pid}
         run.process.send_signal(signal.SIGINT)
         assert run.code(PROMISED) == 130
         os.close(read_end)

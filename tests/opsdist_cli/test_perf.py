@@ -391,11 +391,13 @@ def test_memory_beyond_the_buffers_is_bounded(size: int) -> None:
 
 @pytest.mark.skipif((available_bytes(LocalHost()) or 0) < 6 << 30, reason="two ranks of 1 GiB need 6 GiB of memory")
 def test_a_gibibyte_is_proven_run_and_verified() -> None:
-    ended = perf("allreduce", "--size", "1G", "--algorithm", "ring,two_shot", *QUICK, "--json")
+    """With a ceiling that is told, not measured, which at this size takes as long as the rest."""
+    options = (*WARM, "--loop", "1", "--ranks", "2", "--peak", "1000GB/s")
+    ended = perf("allreduce", "--size", "1G", "--algorithm", "ring,two_shot", *options, "--json")
     assert ended.code == 0
     for row in ended.record["results"]:
         assert row["bytes_moved"] == 1 << 30
-        assert (row["out_of_place"]["nwrong"], row["out_of_place"]["iterations"]) == (0, 2)
+        assert (row["out_of_place"]["nwrong"], row["out_of_place"]["iterations"]) == (0, 1)
         assert row["wire_bytes_per_rank"] == 1 << 30
     for rank in ended.record["world"]["ranks"]:
         assert rank["peak_memory_bytes"] <= (2 << 30) + (64 << 20)
