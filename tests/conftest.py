@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,14 @@ def space(tmp_path: Path) -> Iterator[RunSpace]:
     """A folder and an environment for runs; the test fails when they leave a process or a file behind."""
     with run_space(tmp_path) as space:
         yield space
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """A shell that runs the tests in its background has them, and what they start, ignore Ctrl-C: not here."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 # How long an example takes depends on what else the machine does; what it asserts does not.
 settings.register_profile("opsdist", deadline=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,8 @@ ENDLESS = ("allreduce", "--size", "4K,64M", "--loop", "300", "--cache", "warm", 
 """A row that is soon complete, then transfers of 64 MiB with nothing between them, for a minute or more."""
 PATIENCE = 60.0
 """Seconds after which a run counts as hung, whatever the machine is busy with."""
+PROMISED = 5.0
+"""Seconds within which every process is gone when the controller was killed, or told to end twice."""
 _NONE: Mapping[str, str] = {}
 
 
@@ -88,9 +89,6 @@ def perf(space: RunSpace, *arguments: str, name: str = "run", **options: Any) ->
 def start(
     space: RunSpace, arguments: Sequence[str], name: str = "run", variables: Mapping[str, str] = _NONE, **options: Any
 ) -> Perf:
-    # A shell that runs the tests in its background has them, and what they start, ignore Ctrl-C.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     out, err, record = (space.folder / f"{name}.{kind}" for kind in ("out", "err", "json"))
     command = [*OPSDIST, "perf", *arguments, *(() if "--json" in arguments else ("--json", str(record)))]
     with out.open("wb") as stdout, err.open("wb") as stderr:
