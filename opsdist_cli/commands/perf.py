@@ -102,6 +102,7 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--warmup", type=click.IntRange(0), help="Untimed iterations a case, at least 1. [5]")
 @click.option("-n", "short_ranks", type=click.IntRange(1), metavar="N", help="Short for --ranks N.")
 @click.option("--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8]")
+@click.option("--per-host", type=click.IntRange(1), help="Ranks on each host; with one host the same as --ranks.")
 @click.option("--backend", "backends", type=Words(), default="auto", help="Who runs it; several, by commas. [auto]")
 @click.option("--algorithm", "algorithms", type=Words(), default="auto", help="NAME[,NAME...], auto or all. [auto]")
 @click.option("--dtype", type=_DTYPE, help="Element type. [float32]")
@@ -182,8 +183,6 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
     op, nccl = flags["op"], {name: value for name, value in flags.items() if name.startswith("nccl_")}
     if flags["short_ranks"] is not None and any(value is not None for value in nccl.values()):
         raise click.UsageError("with nccl-tests' flags, is -n iterations or ranks? Say --loop or --ranks", ctx)
-    if None not in (flags["short_ranks"], flags["ranks"]):
-        raise click.UsageError("-n and --ranks are the same: give one of them", ctx)
     if flags["sizes"] and any(nccl[f"nccl_{name}"] is not None for name in ("begin", "end", "factor", "step")):
         raise click.UsageError("--size, or nccl-tests' -b -e -f -i, but not both", ctx)
     sizes = flags["sizes"] or _nccl_sizes(nccl, ctx) or SizeSweep().convert(DEFAULT_SIZES, None, ctx)
@@ -195,7 +194,7 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
         loop_asked=flags["loop"] is not None,
         # One tells how long an iteration takes, so that chunks and batches can be sized.
         warmup=max(_first(flags["warmup"], nccl["nccl_warmup"], 5), 1),
-        ranks=flags["ranks"] or flags["short_ranks"],
+        ranks=_ranks(flags, ctx),
         backends=flags["backends"],
         algorithms=flags["algorithms"],
         dtype=_first(flags["dtype"], nccl["nccl_dtype"], "float32"),
@@ -214,6 +213,14 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
         budget=flags["budget"],
         inject=flags["inject"],
     )
+
+
+def _ranks(flags: dict[str, Any], ctx: click.Context) -> int | None:
+    """-n and --ranks are the same, and with one host so is --per-host."""
+    asked = [flags[name] for name in ("short_ranks", "ranks", "per_host") if flags[name] is not None]
+    if len(asked) > 1:
+        raise click.UsageError("-n and --ranks are the same, and with one host so is --per-host: give one of them", ctx)
+    return asked[0] if asked else None
 
 
 def _first(*values: Any) -> Any:

@@ -401,3 +401,10 @@ def test_a_gibibyte_is_proven_run_and_verified() -> None:
         assert row["wire_bytes_per_rank"] == 1 << 30
     for rank in ended.record["world"]["ranks"]:
         assert rank["peak_memory_bytes"] <= (2 << 30) + (64 << 20)
+
+
+def test_ranks_per_host_are_the_ranks_of_one_host() -> None:
+    assert perf("barrier", "--per-host", "2", *WARM, "--json").record["world"]["size"] == 2
+    refused = perf("barrier", "--per-host", "2", "--ranks", "3")
+    assert refused.code == 2
+    assert "with one host so is --per-host" in refused.err
