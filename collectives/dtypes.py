@@ -8,14 +8,13 @@ May import: numpy, ml_dtypes, errors.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from collectives.errors import UsageError
+from collectives.errors import UsageError, unknown
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -65,14 +64,6 @@ def name_of(dtype: np.dtype[Any]) -> str:
         if known == dtype:
             return name
     raise UsageError(f"dtype {dtype} is not supported; use one of {', '.join(DTYPES)}")
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The words for a name that is in no table, with the nearest that is."""
-    known = list(known)
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-    return f"unknown {what} '{name}': {hint}"
 
 
 def fold(operands: Sequence[Array], into: Array, operator: str, divisor: int = 1) -> None:

@@ -1,4 +1,7 @@
-"""What collectives raise. May import: nothing of opsdist."""
+"""What collectives raise, and the words for a name that nobody knows. May import: nothing of opsdist."""
+
+import difflib
+from collections.abc import Iterable
 
 
 class CollectiveError(Exception):
@@ -38,5 +41,13 @@ class MismatchError(CollectiveError):
         self.peer = peer
 
 
-class BackendUnavailable(CollectiveError):
-    """A backend cannot be used here; the message is the reason and the remedy."""
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant."""
+    return next(iter(difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)), None)
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The refusal of a name that is in no table, with the word that was probably meant, or all of them."""
+    known = list(known)
+    near = nearest(name, known)
+    return f"unknown {what} '{name}': " + (f"did you mean '{near}'?" if near else f"known: {', '.join(known)}")

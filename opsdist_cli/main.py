@@ -5,7 +5,6 @@ May import: click, and from this package; commands are imported when used, so th
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import traceback
@@ -14,6 +13,7 @@ from typing import Any
 
 import click
 
+from collectives.errors import nearest
 from opsdist_cli.interrupts import Terminated, exit_code_of, signals_raised
 from opsdist_cli.params import shared_options
 from opsdist_cli.screen import Screen, discard
@@ -43,8 +43,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"Commands: {', '.join(COMMANDS)}."
+            near = nearest(args[0], COMMANDS)
+            hint = f"Did you mean '{near}'?" if near else f"Commands: {', '.join(COMMANDS)}."
             ctx.fail(f"No such command '{args[0]}'. {hint}")
         return super().resolve_command(ctx, args)
 

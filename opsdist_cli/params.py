@@ -1,20 +1,20 @@
 """click types and options that more than one command uses.
 
-May import: click and the standard library at import time; anything heavier when a value is converted.
+May import: click and collectives.errors at import time; anything heavier when a value is converted.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from importlib import import_module
 from typing import Any, TypeVar
 
 import click
 
+from collectives.errors import unknown
 from opsdist_cli.screen import Screen
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,13 +61,6 @@ def json_option(function: Function) -> Function:
         "--json", "json_path", is_flag=False, flag_value="-", metavar="[FILE]",
         help="Write the record as JSON; without FILE, or with -, to stdout and nothing else there.",
     )(function)  # fmt: skip
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """The end of a refusal: the nearest known word, or all of them."""
-    known = list(known)
-    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -145,7 +138,7 @@ class Operation(click.ParamType[str]):
         plain = {word.replace("_", ""): word for word in self.words}
         word = plain.get(re.sub(r"[-_\s]", "", value.lower()))
         if word is None:
-            self.fail(f"unknown operation '{value}': {suggestion(value, self.words)}", param, ctx)
+            self.fail(unknown("operation", value, self.words), param, ctx)
         return word
 
 
@@ -240,7 +233,7 @@ class Word(click.ParamType[str]):
         synonyms = _table(self._synonyms) if self._synonyms else {}
         word: str = synonyms.get(value.lower(), value.lower())
         if word not in known:
-            self.fail(f"unknown {self.name} '{value}': {suggestion(value, [*known, *synonyms])}", param, ctx)
+            self.fail(unknown(self.name, value, [*known, *synonyms]), param, ctx)
         return word
 
 

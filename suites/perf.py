@@ -15,7 +15,7 @@ from typing import Any
 
 from collectives.algorithms import algorithm_named
 from collectives.backends import BACKENDS, backend_named
-from collectives.dtypes import unknown
+from collectives.errors import unknown
 from collectives.ops import COLLECTIVES
 from probes.host import Host, LocalHost
 from suites import world

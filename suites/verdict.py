@@ -141,7 +141,8 @@ def _raised(faults: Sequence[Fault]) -> _Cause | None:
     raised = [f for f in faults if f.kind == "failure" and not f.waiting_for and f.rank is not None]
     if not raised or raised[0].rank is None:
         return None
-    return _Cause("crashed", (raised[0].rank,), words(raised[0]), ("--debug shows the rank's traceback",))
+    advice = (*raised[0].notes, "--debug shows the rank's traceback")
+    return _Cause("crashed", (raised[0].rank,), words(raised[0]), advice)
 
 
 def _silent(faults: Sequence[Fault]) -> _Cause | None:

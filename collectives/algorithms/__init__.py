@@ -25,8 +25,7 @@ from collectives.algorithms import (
     tree,
     two_shot,
 )
-from collectives.dtypes import unknown
-from collectives.errors import UsageError
+from collectives.errors import UsageError, unknown
 from collectives.ops import COLLECTIVES
 from collectives.schedule import Closed, Plan, Shape
 

@@ -28,7 +28,7 @@ class Backend(Protocol):
         """Why it cannot be used on this host and what to do, or None."""
 
     def open(self, placement: Placement, store: Store, token: str, timeout: float) -> Communicator:
-        """Join the world. Raises RendezvousError, BackendUnavailable."""
+        """Join the world. Raises RendezvousError."""
 
 
 def backend_named(name: str) -> Backend:

@@ -16,8 +16,8 @@ import numpy as np
 
 from collectives.algorithms import algorithm_named
 from collectives.communicator import Call, Stamps, Sync, Work, timed
-from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of, unknown
-from collectives.errors import RendezvousError, UsageError
+from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of
+from collectives.errors import RendezvousError, UsageError, unknown
 from collectives.execute import BoundPlan, Execution
 from collectives.ops import COLLECTIVES, Collective
 from collectives.placement import Placement

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from collectives.errors import unknown
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import (
     Bandwidth,
@@ -22,7 +23,6 @@ from opsdist_cli.params import (
     parse_bandwidth,
     parse_size,
     shared_options,
-    suggestion,
 )
 from opsdist_cli.screen import Screen
 
@@ -63,10 +63,10 @@ class Inject(click.ParamType[dict[str, Any]]):
             return value
         fault, _, rest = value.partition(":")
         if fault not in FAULTS:
-            self.fail(f"unknown fault '{fault}': {suggestion(fault, FAULTS)}", param, ctx)
+            self.fail(unknown("fault", fault, FAULTS), param, ctx)
         given = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
-        if unknown := set(given) - {"rank", "at"}:
-            self.fail(f"'{value}': '{unknown.pop()}' is neither rank nor at", param, ctx)
+        if strange := set(given) - {"rank", "at"}:
+            self.fail(f"'{value}': '{strange.pop()}' is neither rank nor at", param, ctx)
         rank, at = given.get("rank", "1"), given.get("at", "middle")
         if not rank.isdecimal() or not (at in POINTS or at.isdecimal()):
             self.fail(f"'{value}': rank is a number, at is one of {', '.join(POINTS)} or an iteration", param, ctx)

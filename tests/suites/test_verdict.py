@@ -139,3 +139,8 @@ def test_never_blames_a_rank_that_only_waits(faults: list[Fault]) -> None:
     assert not guilty & set(verdict["waiting"])
     assert not guilty & set(ranks(verdict["suspects"]))
     assert verdict["cascade_count"] <= len(faults)
+
+
+def test_the_hints_of_a_raised_error_are_among_the_next_checks() -> None:
+    fault = Fault(1, "failure", "case 0", error="ValueError", message="bad value", notes=("hint: look there",), pid=101)
+    assert "hint: look there" in judge([fault], HERE, 2)["next_checks"]
