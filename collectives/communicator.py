@@ -55,6 +55,10 @@ class Communicator(Protocol):
 
     rank: int
     size: int
+    library: str
+    """What moves the data, as it was really loaded: name, version and, for a foreign library, its path."""
+    transport: str
+    """The way between ranks, in a word, as the record gives it."""
 
     def allocate(self, count: int, dtype: str) -> Array:
         """A buffer that this backend moves best."""

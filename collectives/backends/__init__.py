@@ -18,14 +18,23 @@ BACKENDS: dict[str, str] = {
 }
 
 
+LIBRARY = "library"
+"""The algorithm's name where a backend does not run plans."""
+
+
 class Backend(Protocol):
     """One way to run collectives."""
 
     name: str
     summary: str
+    plans: bool
+    """Whether it runs the plans of ALGORITHMS. Else the library chooses, and the only algorithm is LIBRARY."""
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used on this host and what to do, or None."""
+        """Why it cannot be used on this host and what to do, as "reason; remedy", or None. Starts nothing."""
+
+    def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
+        """Why it has no such call, or None. Answered before a rank starts, so without loading the library."""
 
     def open(self, placement: Placement, store: Store, token: str, timeout: float) -> Communicator:
         """Join the world. Raises RendezvousError."""

@@ -15,15 +15,16 @@ from importlib.metadata import version
 import numpy as np
 
 from collectives.algorithms import algorithm_named
+from collectives.binding import common_dtype, resolve
 from collectives.communicator import Call, Stamps, Sync, Work, timed
 from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of
-from collectives.errors import RendezvousError, UsageError, unknown
+from collectives.errors import RendezvousError, UsageError
 from collectives.execute import BoundPlan, Execution
-from collectives.ops import COLLECTIVES, Collective
+from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
 from collectives.progress import Engine
 from collectives.rendezvous import Store
-from collectives.schedule import Plan, Receive, Send, Shape, Span, Step
+from collectives.schedule import Plan, Receive, Send, Span, Step
 from collectives.select import choose
 from collectives.transport.base import CallTag
 from collectives.transport.streams import Streams, describe
@@ -86,6 +87,8 @@ class BuiltinCommunicator:
 
     def __init__(self, engine: Engine, ranks: Sequence[int], token: str, name: str, close: Callable[[], None]) -> None:
         self.engine = engine
+        self.library = f"opsdist {version('opsdist')}, portable engine over {engine.transport.name}"
+        self.transport = engine.transport.name
         self._ranks = tuple(ranks)
         self.rank = self._ranks.index(engine.transport.rank)
         self.size = len(self._ranks)
@@ -114,43 +117,22 @@ class BuiltinCommunicator:
         recv_counts: Sequence[int] | None = None,
         groups: Sequence[Sequence[int]] = (),
     ) -> Call:
-        if collective not in COLLECTIVES:
-            raise UsageError(unknown("collective", collective, COLLECTIVES))
-        if operator not in OPERATORS:
-            raise UsageError(unknown("operator", operator, OPERATORS))
-        row = COLLECTIVES[collective]
-        dtype = _dtype(send, recv)
-        if send_counts is not None or recv_counts is not None:
-            shape = self._uneven(row, send_counts, recv_counts)
-            count = 0  # ranks differ
-        else:
-            count = _count(row, self.rank, self.size, root, send, recv)
-            shape = row.shape(self.rank, self.size, count, root=root)
-        shape = replace(shape, groups=tuple(map(tuple, groups)), in_place=_in_place(row, shape, send, recv))
-        _check_lengths(row, shape, send, recv)
+        binding = resolve(
+            collective, self.rank, self.size, send, recv, operator, root, send_counts, recv_counts, groups
+        )
+        shape, dtype = binding.shape, binding.dtype
         why = "asked for"
         if algorithm == "auto":
-            algorithm, why = choose(collective, self.size, max(shape.send.count, shape.recv.count) * dtype.itemsize)
+            algorithm, why = choose(collective, self.size, binding.nbytes)
         chosen = algorithm_named(collective, algorithm)
         if reason := chosen.unmet(shape):
             raise UsageError(f"{collective} by {algorithm} {reason}")
         tag = CallTag(
             self._group, 0, list(COLLECTIVES).index(collective), list(OPERATORS).index(operator),
-            list(DTYPES).index(name_of(dtype)), root, count,
+            list(DTYPES).index(name_of(dtype)), root, binding.count,
         )  # fmt: skip
         bound = BoundPlan(chosen.plan(shape), send, recv, dtype, self._ranks, self.rank)
         return BuiltinCall(self, bound, tag, operator, algorithm, why)
-
-    def _uneven(self, row: Collective, send_counts: Sequence[int] | None, recv_counts: Sequence[int] | None) -> Shape:
-        """The shape of a call whose blocks differ in length. Raises UsageError."""
-        if row.name != "alltoallv":
-            raise UsageError(f"{row.name} has equal blocks; send_counts and recv_counts are for alltoallv")
-        if send_counts is None or recv_counts is None:
-            raise UsageError("alltoallv needs both send_counts and recv_counts, or neither")
-        for what, counts in (("send_counts", send_counts), ("recv_counts", recv_counts)):
-            if len(counts) != self.size or min(counts) < 0:
-                raise UsageError(f"{what} must be {self.size} numbers from 0 on, one a rank, not {list(counts)}")
-        return Shape(self.rank, self.size, tuple(send_counts), tuple(recv_counts))
 
     def allreduce(self, send: Array, recv: Array | None = None, operator: str = "sum") -> Array:
         """Reduce over all ranks, in place unless `recv` is given. Returns the result."""
@@ -173,7 +155,7 @@ class BuiltinCommunicator:
     def _run_pair(self, plan: Plan, send: Array | None, recv: Array | None, source: int, target: int) -> None:
         if not (0 <= source < self.size and 0 <= target < self.size) or source == target:
             raise UsageError(f"rank {source} cannot send to rank {target} in a world of {self.size}")
-        dtype = _dtype(send, recv)
+        dtype = common_dtype(send, recv)
         array = send if send is not None else recv
         assert array is not None
         with self._lock:
@@ -223,8 +205,12 @@ class BuiltinCommunicator:
 class BuiltinBackend:
     name: str = "builtin"
     summary: str = "opsdist's own proven plans, over ZeroMQ"
+    plans: bool = True
 
     def unavailable(self) -> str | None:
+        return None
+
+    def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         return None
 
     def open(self, placement: Placement, store: Store, token: str, timeout: float) -> BuiltinCommunicator:
@@ -271,52 +257,3 @@ def _prove_world(world: Sequence[dict[str, object]]) -> None:
 def _secret(token: str, name: str) -> int:
     """A number that only holders of the run's token can know."""
     return int.from_bytes(blake2b(name.encode(), key=token.encode()[:64], digest_size=8).digest(), "little")
-
-
-def _dtype(*arrays: Array | None) -> np.dtype[np.generic]:
-    given = [array for array in arrays if array is not None]
-    if not given:
-        return np.dtype(np.uint8)  # nothing is moved: barrier
-    for array in given:
-        if array.ndim != 1 or not array.flags.c_contiguous:
-            raise UsageError("buffers must be one-dimensional and contiguous (use array.reshape(-1))")
-        if array.dtype != given[0].dtype:
-            raise UsageError(f"send and receive buffer differ in dtype: {given[0].dtype} and {array.dtype}")
-    return given[0].dtype
-
-
-def _count(row: Collective, rank: int, size: int, root: int, send: Array | None, recv: Array | None) -> int:
-    """The elements per block, from the length of the buffers. Raises UsageError."""
-    if not 0 <= root < size:
-        raise UsageError(f"root {root} is not a rank of a world of {size}")
-    send_blocks, recv_blocks = (len(blocks) for blocks in row.counts(rank, size, 1, root))
-    for array, blocks in ((send, send_blocks), (recv, recv_blocks)):
-        if array is not None and blocks:
-            if len(array) % blocks:
-                raise UsageError(f"{row.name}: {len(array)} elements do not divide into {blocks} blocks")
-            return len(array) // blocks
-    return 0
-
-
-def _check_lengths(row: Collective, shape: Shape, send: Array | None, recv: Array | None) -> None:
-    for what, array, wanted in (("send", send, shape.send.count), ("receive", recv, shape.recv.count)):
-        have = 0 if array is None else len(array)
-        if wanted and have != wanted:
-            raise UsageError(
-                f"{row.name}: the {what} buffer of rank {shape.rank} must have {wanted} elements, not {have}"
-            )
-    if recv is not None and shape.recv.count and not recv.flags.writeable:
-        raise UsageError(f"{row.name}: the receive buffer is read-only")
-
-
-def _in_place(row: Collective, shape: Shape, send: Array | None, recv: Array | None) -> bool:
-    """Whether the buffers coincide. Raises UsageError where they overlap in any other way."""
-    if send is None or recv is None or not shape.send.count or not shape.recv.count:
-        return False
-    if not np.may_share_memory(send, recv):
-        return False
-    alias = row.alias(shape) if row.alias else None
-    offset = send.__array_interface__["data"][0] - recv.__array_interface__["data"][0]
-    if alias is None or offset != alias * send.itemsize:
-        raise UsageError(f"{row.name}: send and receive buffer overlap, but not as in place wants it")
-    return True

@@ -155,6 +155,8 @@ class Pending:
 class Transport(Protocol):
     """Moves the messages of steps. One thread at a time may use it."""
 
+    name: str
+    """Of the wire."""
     rank: int
     size: int
     segment: int
@@ -177,6 +179,8 @@ class Transport(Protocol):
 
 class Wire(Protocol):
     """Carries single segments: what differs between transports."""
+
+    name: str
 
     def post(self, peer: int, header: bytes, payload: Bytes) -> None:
         """Send a segment; the payload may be changed as soon as this returns. Never blocks."""

@@ -43,6 +43,8 @@ class Hub:
 class InprocWire:
     """One rank's end."""
 
+    name = "inproc"
+
     def __init__(self, hub: Hub, rank: int) -> None:
         self._hub, self._rank = hub, rank
 

@@ -53,7 +53,7 @@ class Streams:
     """A Transport over a Wire."""
 
     def __init__(self, rank: int, size: int, wire: Wire, run: int = 0) -> None:
-        self.rank, self.size = rank, size
+        self.rank, self.size, self.name = rank, size, wire.name
         self._wire, self._run = wire, run
         share = IN_FLIGHT // max(size - 1, 1) // SMALLEST_WINDOW * SMALLEST_WINDOW
         self._window = min(max(share, SMALLEST_WINDOW), LARGEST_WINDOW)

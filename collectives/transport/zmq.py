@@ -27,6 +27,8 @@ _BACKLOG = 4096
 class ZmqWire:
     """One rank's end. `bind` is an address this rank listens on; a tcp port of `*` is chosen by the system."""
 
+    name = "zmq"
+
     def __init__(self, bind: str) -> None:
         self._context = zmq.Context()
         self._pull = self._context.socket(zmq.PULL)

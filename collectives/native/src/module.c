@@ -1,0 +1,12 @@
+/* The Python module: a table of functions, each defined in the file of its subject. */
+#include "python.h"
+
+static PyMethodDef methods[] = {
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "collectives.native._core", "The native core of opsdist.", 0, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModule_Create(&definition); }
