@@ -2,6 +2,8 @@
  *
  * Operands are combined in list order; float16 and bfloat16 are accumulated in float32 and rounded once, to the nearest
  * even; integers wrap; a divisor (operator avg, last fold) divides as C does, integers towards zero.
+ * Of NaNs only that they are NaN is promised; minimum and maximum order signed zeros as numpy does on the same processor
+ * (fold_scalar.h). Buffers may begin at any address.
  */
 #ifndef OPSDIST_FOLD_H
 #define OPSDIST_FOLD_H
@@ -30,7 +32,12 @@ void od_fold(int dtype, int operator_, size_t count, const void *const *operands
 /* Copy `length` bytes; they do not overlap. `streaming` as above. */
 void od_copy(void *to, const void *from, size_t length, bool streaming);
 
-/* The instruction set that was chosen for this CPU, such as "avx512". */
+/* The instruction set that was chosen for this CPU, at the first call of od_fold or this: "avx512", "avx2" or
+ * "baseline" (what every processor of the architecture has). */
 const char *od_features(void);
+
+/* Use the named instruction set from now on, in all threads: for tests. Returns 0, or -1 if this CPU does not have it
+ * or the name is unknown; then nothing changes. */
+int od_choose(const char *features);
 
 #endif

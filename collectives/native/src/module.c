@@ -2,6 +2,10 @@
 #include "python.h"
 
 static PyMethodDef methods[] = {
+    {"fold", od_python_fold, METH_VARARGS, "Combine operands element by element."},
+    {"copy", od_python_copy, METH_VARARGS, "Copy bytes."},
+    {"features", od_python_features, METH_NOARGS, "The instruction set in use."},
+    {"choose", od_python_choose, METH_VARARGS, "Use another instruction set."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -6,4 +6,10 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+/* python_fold.c; signatures in _core.pyi. */
+PyObject *od_python_fold(PyObject *module, PyObject *arguments);
+PyObject *od_python_copy(PyObject *module, PyObject *arguments);
+PyObject *od_python_features(PyObject *module, PyObject *arguments);
+PyObject *od_python_choose(PyObject *module, PyObject *arguments);
+
 #endif
