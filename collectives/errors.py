@@ -16,6 +16,10 @@ class UsageError(CollectiveError, ValueError):
     """A call that cannot be made: wrong buffer, count, dtype, operator, root or algorithm."""
 
 
+class ResourceError(CollectiveError):
+    """The system refuses memory, a descriptor or a socket."""
+
+
 class RendezvousError(CollectiveError):
     """The ranks did not meet, or the world they form is not the one that was asked for. `waiting_for` lists ranks that
     did not arrive."""

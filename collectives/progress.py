@@ -1,6 +1,6 @@
 """Drives executions over one transport until they are done: whoever waits for one drives all.
 
-May import: errors, execute, transport.base.
+May import: errors, execute, faults, transport.base.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 
 from collectives.errors import TransportTimeout, UsageError
 from collectives.execute import Execution
-from collectives.transport.base import CallTag, Transport
+from collectives.faults import timed_out
+from collectives.transport.base import Transport
 
 _POLL = 0.05
 """Seconds a wait for arrivals lasts at most before deadlines are looked at again."""
@@ -67,9 +67,8 @@ class Engine:
     step for good, so whatever is begun later fails in the same way.
     """
 
-    def __init__(self, transport: Transport, timeout: float, describe: Callable[[CallTag], str]) -> None:
+    def __init__(self, transport: Transport, timeout: float) -> None:
         self.transport, self.timeout = transport, timeout
-        self._describe = describe
         self._turn = _Turns()
         self._active: list[Execution] = []
         self._background: threading.Thread | None = None
@@ -156,14 +155,7 @@ class Engine:
 
     def _timed_out(self, execution: Execution) -> TransportTimeout:
         owed, stuck = execution.waiting_for()
-        parts = [f"waits for rank{'s' * (len(owed) > 1)} {', '.join(map(str, owed))}"] if owed else []
-        parts += [f"cannot send to rank{'s' * (len(stuck) > 1)} {', '.join(map(str, stuck))}"] if stuck else []
-        call = execution.call
-        return TransportTimeout(
-            f"nothing moved for {self.timeout:g} s: rank {self.transport.rank} in step {execution.step} of call "
-            f"{call.sequence} ({self._describe(call)}) {' and '.join(parts)}",
-            tuple(sorted({*owed, *stuck})),
-        )
+        return timed_out(self.transport.rank, execution.step, execution.call, owed, stuck, self.timeout)
 
     def _drive_all(self) -> None:
         """The background thread: lives while something is under way."""

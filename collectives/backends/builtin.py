@@ -1,85 +1,50 @@
-"""The built-in backend: proven plans, run by the portable engine over ZeroMQ.
+"""The built-in backend: proven plans, run by the native core over shared memory or by the portable engine over ZeroMQ.
 
-May import: everything in collectives; zmq only through the transport.
+May import: everything in collectives.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import dataclass
 from importlib.metadata import version
-
-import numpy as np
+from typing import Any
 
 from collectives.algorithms import algorithm_named
 from collectives.binding import common_dtype, resolve
-from collectives.communicator import Call, Stamps, Sync, Work, timed
+from collectives.communicator import Call, Stamps, Sync, Work
 from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of
+from collectives.engine import Channel, Engine, Program
 from collectives.errors import RendezvousError, UsageError
-from collectives.execute import BoundPlan, Execution
+from collectives.join import join
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
-from collectives.progress import Engine
 from collectives.rendezvous import Store
-from collectives.schedule import Plan, Receive, Send, Span, Step
+from collectives.schedule import Plan, Receive, Send, Shape, Span, Step
+from collectives.secrets import secret
 from collectives.select import choose
 from collectives.transport.base import CallTag
-from collectives.transport.streams import Streams, describe
-
-
-class BuiltinWork:
-    """A call that the engine drives in the background."""
-
-    def __init__(self, engine: Engine, execution: Execution) -> None:
-        self._engine, self._execution = engine, execution
-
-    @property
-    def done(self) -> bool:
-        return self._execution.done
-
-    def wait(self, timeout: float | None = None) -> bool:
-        return self._engine.wait(self._execution, timeout)
 
 
 class BuiltinCall:
-    """A plan bound to buffers, and the tag its next run will bear."""
+    """A plan bound to buffers."""
 
     def __init__(
-        self, owner: BuiltinCommunicator, bound: BoundPlan, tag: CallTag, operator: str, algorithm: str, why: str
+        self, channel: Channel, program: Program, barrier: Callable[[], Program], algorithm: str, why: str
     ) -> None:
-        self._owner, self._bound, self._tag, self._operator = owner, bound, tag, operator
-        self._divisor = owner.size if operator == "avg" else 1
-        self._latest: Execution | None = None
+        self._channel, self._program, self._barrier = channel, program, barrier
         self.algorithm, self.why = algorithm, why
 
     def run(self) -> None:
-        self._owner.engine.run(self._execution())
+        self._channel.run(self._program)
 
     def start(self) -> Work:
-        execution = self._execution()
-        self._owner.engine.start(execution)
-        return BuiltinWork(self._owner.engine, execution)
+        return self._channel.start(self._program)
 
-    def time(self, iterations: int, sync: Sync, batch: int = 1, rotation: Sequence[Call] = ()) -> Stamps:
-        runs = [self.run, *(call.run for call in rotation)]
-        if sync == "each":
-            return timed(runs, iterations, 1, self._owner.barrier)
-        self._owner.barrier()
-        return timed(runs, iterations, batch, _nothing)
-
-    def _execution(self) -> Execution:
-        if self._latest and not self._latest.done:
-            raise UsageError("this call is still under way: wait for its work before it is started again")
-        tag = replace(self._tag, sequence=self._owner.next_sequence())
-        self._latest = Execution(self._bound, self._owner.engine.transport, tag, self._operator, self._divisor)
-        return self._latest
-
-
-def _nothing() -> None:
-    pass
+    def time(self, iterations: int, sync: Sync, batch: int = 1, rotation: Sequence[Any] = ()) -> Stamps:
+        programs = [call._program for call in (self, *rotation)]
+        return self._channel.time(programs, iterations, sync, batch, self._barrier())
 
 
 class BuiltinCommunicator:
@@ -87,22 +52,22 @@ class BuiltinCommunicator:
 
     def __init__(self, engine: Engine, ranks: Sequence[int], token: str, name: str, close: Callable[[], None]) -> None:
         self.engine = engine
-        self.library = f"opsdist {version('opsdist')}, portable engine over {engine.transport.name}"
-        self.transport = engine.transport.name
+        self.library = f"opsdist {version('opsdist')}, {engine.name}"
+        self.transport = engine.transport
         self._ranks = tuple(ranks)
-        self.rank = self._ranks.index(engine.transport.rank)
+        self.rank = self._ranks.index(engine.rank)
         self.size = len(self._ranks)
         self._token, self._name = token, name
-        self._group = _secret(token, name)
-        self._sequence = 0
+        self._group = secret(token, name)
+        self._channel = engine.channel(self._group, self._ranks)
         self._lock = threading.Lock()
-        self._pairs: dict[tuple[int, int], int] = {}
+        self._pairs: dict[tuple[int, int], Channel] = {}
         self._children: dict[tuple[int, ...], int] = {}
         self._close = close
-        self._barrier: Call | None = None
+        self._barrier: Program | None = None
 
     def allocate(self, count: int, dtype: str) -> Array:
-        return np.empty(count, dtype_named(dtype)[1])
+        return self.engine.allocate(count, dtype_named(dtype)[1])
 
     def bind(
         self,
@@ -131,8 +96,8 @@ class BuiltinCommunicator:
             self._group, 0, list(COLLECTIVES).index(collective), list(OPERATORS).index(operator),
             list(DTYPES).index(name_of(dtype)), root, binding.count,
         )  # fmt: skip
-        bound = BoundPlan(chosen.plan(shape), send, recv, dtype, self._ranks, self.rank)
-        return BuiltinCall(self, bound, tag, operator, algorithm, why)
+        program = self._channel.bind(chosen.plan(shape), send, recv, dtype, operator, tag)
+        return BuiltinCall(self._channel, program, self._barrier_program, algorithm, why)
 
     def allreduce(self, send: Array, recv: Array | None = None, operator: str = "sum") -> Array:
         """Reduce over all ranks, in place unless `recv` is given. Returns the result."""
@@ -142,14 +107,14 @@ class BuiltinCommunicator:
 
     def send(self, array: Array, peer: int) -> None:
         """Send to `peer`, which must call recv. Raises TransportTimeout, UsageError."""
-        plan = Plan((Step(sends=(Send(peer, (Span("send", 0, len(array)),)),)),))
+        plan = Plan((Step(sends=(Send(1, (Span("send", 0, len(array)),)),)),))
         self._run_pair(plan, array, None, self.rank, peer)
 
     def recv(self, array: Array, peer: int) -> None:
         """Receive from `peer` into `array`. Raises TransportTimeout, MismatchError, UsageError."""
         if not array.flags.writeable:
             raise UsageError("recv: the receive buffer is read-only")
-        plan = Plan((Step(receives=(Receive(peer, (Span("recv", 0, len(array)),)),)),))
+        plan = Plan((Step(receives=(Receive(0, (Span("recv", 0, len(array)),)),)),))
         self._run_pair(plan, None, array, peer, self.rank)
 
     def _run_pair(self, plan: Plan, send: Array | None, recv: Array | None, source: int, target: int) -> None:
@@ -158,14 +123,16 @@ class BuiltinCommunicator:
         dtype = common_dtype(send, recv)
         array = send if send is not None else recv
         assert array is not None
-        with self._lock:
-            number = self._pairs[source, target] = self._pairs.get((source, target), -1) + 1
         # Every ordered pair is a group of its own, so point-to-point calls of different pairs are independent.
-        group = _secret(self._token, f"{self._name} {source}>{target}")
+        group = secret(self._token, f"{self._name} {source}>{target}")
         kind = list(COLLECTIVES).index("sendrecv")
-        tag = CallTag(group, number, kind, 0, list(DTYPES).index(name_of(dtype)), 0, len(array))
-        bound = BoundPlan(plan, send, recv, dtype, self._ranks, self.rank)
-        self.engine.run(Execution(bound, self.engine.transport, tag, "sum", 1))
+        tag = CallTag(group, 0, kind, 0, list(DTYPES).index(name_of(dtype)), 0, len(array))
+        with self._lock:
+            channel = self._pairs.get((source, target))
+            if channel is None:
+                pair = (self._ranks[source], self._ranks[target])
+                channel = self._pairs[source, target] = self.engine.channel(group, pair)
+        channel.run(channel.bind(plan, send, recv, dtype, "sum", tag))
 
     def group(self, ranks: Sequence[int]) -> BuiltinCommunicator:
         members = tuple(ranks)
@@ -176,15 +143,23 @@ class BuiltinCommunicator:
         with self._lock:
             number = self._children[members] = self._children.get(members, -1) + 1
         world = [self._ranks[rank] for rank in members]
-        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", _nothing)
+        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", lambda: None)
 
     def barrier(self) -> None:
+        self._channel.run(self._barrier_program())
+
+    def _barrier_program(self) -> Program:
         if self._barrier is None:
-            self._barrier = self.bind("barrier", None, None)
-        self._barrier.run()
+            kind = list(COLLECTIVES).index("barrier")
+            algorithm, _ = choose("barrier", self.size, 0)
+            shape = Shape(self.rank, self.size, (), ())
+            tag = CallTag(self._group, 0, kind, 0, list(DTYPES).index("uint8"), 0, 0)
+            plan = algorithm_named("barrier", algorithm).plan(shape)
+            self._barrier = self._channel.bind(plan, None, None, DTYPES["uint8"], "sum", tag)
+        return self._barrier
 
     def overhead(self, iterations: int) -> Stamps:
-        return timed([_nothing], iterations, 1, _nothing)
+        return self.engine.overhead(iterations)
 
     def close(self) -> None:
         self._close()
@@ -195,16 +170,11 @@ class BuiltinCommunicator:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def next_sequence(self) -> int:
-        with self._lock:
-            self._sequence += 1
-            return self._sequence
-
 
 @dataclass(frozen=True, slots=True)
 class BuiltinBackend:
     name: str = "builtin"
-    summary: str = "opsdist's own proven plans, over ZeroMQ"
+    summary: str = "opsdist's own proven plans, over shared memory or ZeroMQ"
     plans: bool = True
 
     def unavailable(self) -> str | None:
@@ -214,46 +184,11 @@ class BuiltinBackend:
         return None
 
     def open(self, placement: Placement, store: Store, token: str, timeout: float) -> BuiltinCommunicator:
-        """Bind, tell the others where, prove that the world is the one asked for, connect."""
-        from collectives.transport.zmq import ZmqWire
-
+        """Meet the others, prove that the world is the one asked for, and connect by the best engine that all have."""
         if placement.node_count > 1:
             raise RendezvousError("the built-in backend does not reach other hosts yet")
-        wire = ZmqWire(f"ipc://@opsdist-{_secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}")
-        hello = {
-            "address": wire.address, "node": placement.node, "pid": os.getpid(), "version": version("opsdist"),
-            "size": placement.world_size,
-        }  # fmt: skip
-        try:
-            world = store.gather("world", placement.rank, hello, placement.world_size, timeout)
-            _prove_world(world)
-        except RendezvousError:
-            wire.close()
-            raise
-        wire.connect([member["address"] for member in world])
-        streams = Streams(placement.rank, placement.world_size, wire, _secret(token, "run"))
-        engine = Engine(streams, timeout, describe)
+        engine = join(placement, store, token, timeout)
         return BuiltinCommunicator(engine, range(placement.world_size), token, "world", engine.close)
 
 
 BACKEND = BuiltinBackend()
-
-
-def _prove_world(world: Sequence[dict[str, object]]) -> None:
-    """Every rank is a process of its own, runs the same opsdist and means the same world. Raises RendezvousError."""
-    processes: dict[tuple[object, object], int] = {}
-    for rank, member in enumerate(world):
-        other = processes.setdefault((member["node"], member["pid"]), rank)
-        if other != rank:
-            raise RendezvousError(f"ranks {other} and {rank} are the same process (pid {member['pid']})")
-        if member["size"] != len(world):
-            raise RendezvousError(f"rank {rank} was told of {member['size']} ranks, others of {len(world)}")
-        if member["version"] != world[0]["version"]:
-            raise RendezvousError(
-                f"rank {rank} runs opsdist {member['version']}, rank 0 {world[0]['version']}; install the same version"
-            )
-
-
-def _secret(token: str, name: str) -> int:
-    """A number that only holders of the run's token can know."""
-    return int.from_bytes(blake2b(name.encode(), key=token.encode()[:64], digest_size=8).digest(), "little")

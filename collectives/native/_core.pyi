@@ -1,4 +1,7 @@
-"""The compiled module's functions, for type checkers; what they mean is told in native/src."""
+"""The compiled module, for type checkers. What its functions mean is told where they are written, in native/src."""
+
+from collections.abc import Sequence
+from typing import Any
 
 from typing_extensions import Buffer
 
@@ -32,3 +35,53 @@ def features() -> str:
 
 def choose(features: str, /) -> bool:
     """Use the named instruction set from now on, in all threads; False, and no change, if this CPU lacks it."""
+
+REGION: int
+"""Bytes at the beginning of a region that belong to the core."""
+
+class World:
+    """The regions of all ranks of a host, by their addresses here, and how patiently its ranks wait."""
+
+    def __init__(self, rank: int, regions: list[int], length: int, spins: int, yields: int) -> None: ...
+
+class Channel:
+    """A group: its inbox lies at `place` in this rank's region. Raises OSError when there are too many groups."""
+
+    def __init__(
+        self, world: World, key: int, members: list[int], me: int, place: int, eager: int, direct: int
+    ) -> None: ...
+    def close(self) -> None: ...
+
+class Program:
+    """A plan (see compile.py) bound to send, receive and scratch buffer. Raises ValueError."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        words: bytes,
+        buffers: tuple[Any, Any, Any],
+        dtype: int,
+        operator: int,
+        divisor: int,
+        signature: int,
+        count: int,
+        streaming: bool,
+    ) -> None: ...
+    def run(self, sequence: int, timeout: float) -> tuple[Any, ...] | None:
+        """Run as the call of this number. None, or how it ended otherwise; `timeout` is in seconds without progress."""
+
+def time(
+    programs: Sequence[Program],
+    barrier: Program | None,
+    iterations: int,
+    batch: int,
+    stamps: Any,
+    sequence: int,
+    timeout: float,
+) -> tuple[int, tuple[Any, ...] | None]:
+    """The timed loop: the number of the next call, and how it ended. `stamps` takes (samples, 2) int64, in ns."""
+
+def overhead(iterations: int, stamps: Any) -> None:
+    """The timed loop around nothing."""
+
+def inbox_length(members: int, eager: int) -> int: ...

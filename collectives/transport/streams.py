@@ -6,17 +6,16 @@ so memory stays bounded whatever the message size, and a peer that runs ahead is
 ahead for ever with messages that have little else.
 
 Credits are returned in halves of a window: one small message for each half, none for messages below that.
-May import: base, errors, ops, dtypes.
+May import: base, errors, faults.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from collectives.dtypes import DTYPES, OPERATORS
 from collectives.errors import MismatchError
-from collectives.ops import COLLECTIVES
+from collectives.faults import describe, different_calls, different_messages
 from collectives.transport.base import (
     CREDIT,
     DATA,
@@ -189,37 +188,13 @@ class Streams:
 
     def _check_signature(self, mine: CallTag, header: Header) -> None:
         if header.call.signature != mine.signature:
-            raise MismatchError(
-                f"call {mine.sequence}: rank {self.rank} entered {describe(mine)}, "
-                f"rank {header.source} entered {describe(header.call)}",
-                header.source,
-            )
+            raise different_calls(self.rank, mine, header.source, header.call)
 
     def _check_match(self, pending: Pending, incoming: Incoming, header: Header) -> None:
         mine, theirs = pending.call, header.call
         if theirs.sequence == mine.sequence:
             self._check_signature(mine, header)
         if (theirs.sequence, header.length) != (mine.sequence, incoming.length):
-            raise MismatchError(
-                f"rank {self.rank} waits in step {pending.step} of call {mine.sequence} ({describe(mine)}) for "
-                f"{incoming.length} bytes, rank {header.source} sends {header.length} bytes of step {header.step} of "
-                f"call {theirs.sequence} ({describe(theirs)})",
-                header.source,
+            raise different_messages(
+                self.rank, mine, pending.step, incoming.length, header.source, theirs, header.step, header.length
             )
-
-
-def describe(call: CallTag) -> str:
-    """The call in words, as both sides of a mismatch are named."""
-    collective = _name(call.collective, COLLECTIVES)
-    row = COLLECTIVES.get(collective)
-    words = [collective, f"of {call.count} {_name(call.dtype, DTYPES)}"]
-    if row and row.reduces:
-        words.append(_name(call.operator, OPERATORS))
-    if row and row.rooted:
-        words.append(f"root {call.root}")
-    return " ".join(words)
-
-
-def _name(index: int, table: Iterable[str]) -> str:
-    names = list(table)
-    return names[index] if index < len(names) else f"#{index}"

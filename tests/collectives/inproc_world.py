@@ -15,11 +15,12 @@ from collectives.backends.builtin import BuiltinCommunicator
 from collectives.dtypes import Array
 from collectives.execute import BoundPlan, Execution
 from collectives.ops import COLLECTIVES, Collective
+from collectives.portable import PortableEngine
 from collectives.progress import Engine
 from collectives.schedule import Shape
 from collectives.transport.base import CallTag
 from collectives.transport.inproc import Hub, InprocWire
-from collectives.transport.streams import Streams, describe
+from collectives.transport.streams import Streams
 
 PATIENCE = 20.0
 
@@ -73,8 +74,8 @@ def communicators(size: int, timeout: float = PATIENCE) -> list[BuiltinCommunica
     hub = Hub(size)
     world = []
     for rank in range(size):
-        engine = Engine(Streams(rank, size, InprocWire(hub, rank)), timeout, describe)
-        world.append(BuiltinCommunicator(engine, range(size), "token", "world", engine.close))
+        engine = Engine(Streams(rank, size, InprocWire(hub, rank)), timeout)
+        world.append(BuiltinCommunicator(PortableEngine(engine), range(size), "token", "world", engine.close))
     return world
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,29 @@ import pytest
 from collectives.backends.builtin import BuiltinCommunicator
 from collectives.errors import CollectiveError, MismatchError, TransportTimeout, UsageError
 from collectives.progress import _Turns
-from tests.collectives.inproc_world import communicators, run_threads, run_world
+from tests.collectives import inproc_world
+from tests.collectives.inproc_world import PATIENCE, run_threads
+from tests.collectives.native import native_world
 from tests.leftovers import until
 
 Body = Callable[[BuiltinCommunicator], Any]
+Worlds = Callable[..., list[BuiltinCommunicator]]
+
+
+@pytest.fixture(params=["portable", "native"])
+def communicators(request: pytest.FixtureRequest) -> Iterator[Worlds]:
+    """Makes worlds over each engine: `communicators(size, timeout=...)` has one a rank."""
+    with contextlib.ExitStack() as stack:
+
+        def native(size: int, timeout: float = PATIENCE) -> list[BuiltinCommunicator]:
+            return stack.enter_context(native_world.communicators(size, timeout))
+
+        yield native if request.param == "native" else inproc_world.communicators
+
+
+def run_world(world: Sequence[BuiltinCommunicator], body: Body) -> list[Any]:
+    """`body(comm)` on every rank, in a thread each."""
+    return run_threads([lambda comm=comm: body(comm) for comm in world])  # type: ignore[misc]
 
 
 def started_in(order: tuple[int, ...], groups: list[list[int]]) -> Body:
@@ -35,15 +55,15 @@ def started_in(order: tuple[int, ...], groups: list[list[int]]) -> Body:
     return body
 
 
-def test_works_on_different_groups_may_start_in_different_orders() -> None:
+def test_works_on_different_groups_may_start_in_different_orders(communicators: Worlds) -> None:
     groups = [[0, 1, 2], [0, 1], [1, 2], [2, 0]]
     orders = [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)]
     bodies = [started_in(order, groups) for order in orders]
-    results = run_world(3, lambda comm: bodies[comm.rank](comm))
+    results = run_world(communicators(3), lambda comm: bodies[comm.rank](comm))
     assert results == [[6.0, 3.0, 4.0], [6.0, 3.0, 5.0], [6.0, 5.0, 4.0]]
 
 
-def test_works_on_one_communicator_run_one_after_the_other() -> None:
+def test_works_on_one_communicator_run_one_after_the_other(communicators: Worlds) -> None:
     """Whatever the ranks' speeds, the messages of two calls under way on one group never meet."""
 
     def body(comm: BuiltinCommunicator) -> list[float]:
@@ -54,7 +74,7 @@ def test_works_on_one_communicator_run_one_after_the_other() -> None:
             assert work.wait()
         return [float(array[-1]) for array in arrays]
 
-    assert run_world(3, body) == [[3.0 + 3 * number for number in range(5)]] * 3
+    assert run_world(communicators(3), body) == [[3.0 + 3 * number for number in range(5)]] * 3
 
 
 def test_a_turn_is_handed_to_whoever_asked_first() -> None:
@@ -77,7 +97,7 @@ def test_a_turn_is_handed_to_whoever_asked_first() -> None:
         assert order == ["has waited", "again"]
 
 
-def test_threads_of_one_rank_do_not_starve_each_other() -> None:
+def test_threads_of_one_rank_do_not_starve_each_other(communicators: Worlds) -> None:
     """Rank 0's first thread waits for what rank 1 only begins when the second threads have met."""
     worlds_ = communicators(2)
     groups = [[comm.group([0, 1]) for _ in range(2)] for comm in worlds_]
@@ -101,7 +121,7 @@ def test_threads_of_one_rank_do_not_starve_each_other() -> None:
     assert run_threads([lambda: both(0), lambda: both(1)]) == [[2.0, 2.0]] * 2
 
 
-def test_a_wait_with_a_timeout_comes_back() -> None:
+def test_a_wait_with_a_timeout_comes_back(communicators: Worlds) -> None:
     first, second = communicators(2)
     data = np.ones(5, np.float32)
     work = first.bind("allreduce", data, data).start()
@@ -115,7 +135,7 @@ def test_a_wait_with_a_timeout_comes_back() -> None:
     assert data[0] == 2.0
 
 
-def test_a_work_goes_on_although_nobody_waits() -> None:
+def test_a_work_goes_on_although_nobody_waits(communicators: Worlds) -> None:
     first, second = communicators(2)
     data = [np.ones(3_000_000, np.float32) for _ in range(2)]
     works = [comm.bind("allreduce", array, array).start() for comm, array in zip((first, second), data, strict=True)]
@@ -123,7 +143,7 @@ def test_a_work_goes_on_although_nobody_waits() -> None:
     assert [float(array[-1]) for array in data] == [2.0, 2.0]
 
 
-def test_a_call_is_not_started_twice() -> None:
+def test_a_call_is_not_started_twice(communicators: Worlds) -> None:
     first, second = communicators(2)
     data = np.ones(5, np.float32)
     call = first.bind("allreduce", data, data)
@@ -137,7 +157,7 @@ def test_a_call_is_not_started_twice() -> None:
     assert again.wait(10.0)
 
 
-def test_a_deadline_names_who_is_waited_for_and_holds_from_then_on() -> None:
+def test_a_deadline_names_who_is_waited_for_and_holds_from_then_on(communicators: Worlds) -> None:
     [comm, *_] = communicators(3, timeout=0.05)
     data = np.ones(5, np.float32)
     with pytest.raises(
@@ -150,14 +170,14 @@ def test_a_deadline_names_who_is_waited_for_and_holds_from_then_on() -> None:
         comm.barrier()
 
 
-def test_a_deadline_names_who_does_not_take_what_is_sent() -> None:
+def test_a_deadline_names_who_does_not_take_what_is_sent(communicators: Worlds) -> None:
     [comm, _] = communicators(2, timeout=0.05)
     with pytest.raises(TransportTimeout, match="cannot send to rank 1") as caught:
         comm.send(np.ones(4_000_000, np.float32), 1)
     assert caught.value.waiting_for == (1,)
 
 
-def test_a_deadline_passes_in_the_background_too() -> None:
+def test_a_deadline_passes_in_the_background_too(communicators: Worlds) -> None:
     [comm, _] = communicators(2, timeout=0.05)
     data = np.ones(5, np.float32)
     work = comm.bind("allreduce", data, data).start()
@@ -166,15 +186,15 @@ def test_a_deadline_passes_in_the_background_too() -> None:
     assert work.done
 
 
-def test_ranks_in_different_calls_are_told() -> None:
+def test_ranks_in_different_calls_are_told(communicators: Worlds) -> None:
     def body(comm: BuiltinCommunicator) -> None:
         comm.allreduce(np.ones(4 + comm.rank, np.float32))
 
     with pytest.raises(MismatchError, match="rank 1"):
-        run_world(2, body, timeout=1.0)
+        run_world(communicators(2, timeout=1.0), body)
 
 
-def test_closing_ends_what_is_under_way() -> None:
+def test_closing_ends_what_is_under_way(communicators: Worlds) -> None:
     [comm, _] = communicators(2)
     data = np.ones(5, np.float32)
     work = comm.bind("allreduce", data, data).start()

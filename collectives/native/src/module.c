@@ -6,6 +6,9 @@ static PyMethodDef methods[] = {
     {"copy", od_python_copy, METH_VARARGS, "Copy bytes."},
     {"features", od_python_features, METH_NOARGS, "The instruction set in use."},
     {"choose", od_python_choose, METH_VARARGS, "Use another instruction set."},
+    {"time", od_python_time, METH_VARARGS, "The timed loop."},
+    {"overhead", od_python_overhead, METH_VARARGS, "The timed loop around nothing."},
+    {"inbox_length", od_python_inbox_length, METH_VARARGS, "Bytes of an inbox."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -13,4 +16,8 @@ static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "collectives.native._core", "The native core of opsdist.", 0, methods, NULL, NULL, NULL, NULL,
 };
 
-PyMODINIT_FUNC PyInit__core(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__core(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (module && od_python_add_types(module)) Py_CLEAR(module);
+    return module;
+}

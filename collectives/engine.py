@@ -1,0 +1,57 @@
+"""Engine: what runs plans on one rank. portable.py does it in Python over a Transport, native/ in C over shared memory.
+
+May import: schedule, communicator, dtypes, transport.base's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from collectives.communicator import Stamps, Sync, Work
+from collectives.dtypes import Array
+from collectives.schedule import Plan
+from collectives.transport.base import CallTag
+
+Program = Any
+"""A plan bound to buffers, as its channel made it; opaque to everybody else."""
+
+
+class Channel(Protocol):
+    """A group of ranks as its member sees it. Its calls run one after the other, in the order they were begun."""
+
+    def bind(
+        self, plan: Plan, send: Array | None, recv: Array | None, dtype: np.dtype[Any], operator: str, call: CallTag
+    ) -> Program:
+        """Resolve the plan's spans; peers are members of the group. Each run gets the call's next number."""
+
+    def run(self, program: Program) -> None:
+        """Raises TransportTimeout, MismatchError."""
+
+    def start(self, program: Program) -> Work:
+        """Begin, and go on in the background. Raises UsageError where the program is still under way."""
+
+    def time(self, programs: Sequence[Program], iterations: int, sync: Sync, batch: int, barrier: Program) -> Stamps:
+        """Run the programs in turn; see communicator.Call.time. A barrier stands before the first run at least."""
+
+
+class Engine(Protocol):
+    """One rank's engine. `rank` and `size` are of the world."""
+
+    name: str
+    """For people: which engine, over what."""
+    transport: str
+    rank: int
+    size: int
+
+    def allocate(self, count: int, dtype: np.dtype[Any]) -> Array:
+        """Memory that this engine moves best. Raises ResourceError."""
+
+    def channel(self, group: int, ranks: Sequence[int]) -> Channel:
+        """A group of world ranks, this one among them. Nothing is sent."""
+
+    def overhead(self, iterations: int) -> Stamps: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,57 @@
+/* A group as one rank sees it: the lanes to and from every member, and how far each has come. */
+#ifndef OPSDIST_CHANNEL_H
+#define OPSDIST_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared.h"
+#include "wait.h"
+
+/* The regions of all ranks of this host, as mapped here. All are of one length. */
+typedef struct {
+    uint64_t length;
+    int ranks, rank;
+    od_patience patience;
+    unsigned char *regions[];
+} od_world;
+
+typedef struct {
+    int rank;
+    od_inbox *inbox; /* the member's; NULL until it has opened the group */
+    od_lane *out;    /* this rank's lane in it */
+    od_lane *in;     /* the member's lane in this rank's inbox */
+    unsigned char *out_payload, *in_payload;
+    uint64_t posted, consumed; /* entries sent, and how many of them the member was seen to be done with */
+    uint64_t taken;            /* entries received and done with */
+    uint64_t large_out, large_in;   /* large messages begun */
+    uint64_t large_done;            /* large messages received */
+} od_peer;
+
+typedef struct {
+    const od_world *world;
+    uint64_t key;
+    od_inbox *inbox;
+    size_t eager;  /* bytes of a payload slot */
+    size_t direct; /* longer messages are read and written where they lie, if peers can; alike on all members */
+    int size, me;
+    _Atomic int closed;
+    od_peer peers[];
+} od_channel;
+
+/* Bytes of an inbox for `size` members. */
+size_t od_inbox_length(int size, size_t eager);
+
+/* Open a group: `place` is where in this rank's region the (zeroed) inbox is, `members` are ranks. NULL when memory is out
+ * or the directory full (errno tells: ENOMEM, ENOSPC). */
+od_channel *od_channel_open(const od_world *world, uint64_t key, const int *members, int size, int me, uint64_t place,
+                            size_t eager, size_t direct);
+
+/* Take the group out of the directory. */
+void od_channel_close(od_channel *channel);
+
+/* Whether the member has opened the group too; looks it up until then. */
+bool od_peer_ready(od_channel *channel, od_peer *peer);
+
+#endif

@@ -1,0 +1,452 @@
+/* The state machine of a step.
+ *
+ * Sends to one peer are posted in list order, receives from one peer are matched in list order (operands of folds first);
+ * `behind` holds that order. A small message is copied into a slot of the receiver's lane. A large one that lies in a
+ * registered buffer is announced and read where it lies. A large one that forwards a fold is written straight to its
+ * receiver, if that has offered a place by then: the fold's result goes to all outputs in one pass.
+ */
+#include "execute.h"
+
+#include <string.h>
+
+#include "fold.h"
+
+/* What a pass over the step's work needs. */
+typedef struct {
+    const od_runner *runner;
+    od_channel *channel;
+    od_program *program;
+    od_step *step;
+    od_call call;
+    od_result *result;
+    size_t item;
+} run;
+
+static inline size_t slot_bytes(const od_channel *channel) {
+    return (channel->eager + 2 * OD_LINE - 1) / (2 * OD_LINE) * (2 * OD_LINE);
+}
+
+/* ---- sending ---- */
+
+static inline bool lane_free(od_peer *peer) {
+    if (peer->posted - peer->consumed < OD_SLOTS) return true;
+    peer->consumed = atomic_load_explicit(&peer->out->consumed, memory_order_acquire);
+    return peer->posted - peer->consumed < OD_SLOTS;
+}
+
+static inline od_entry *next_entry(od_peer *peer) { return &peer->out->entries[peer->posted % OD_SLOTS]; }
+
+static inline void publish(run *now, od_peer *peer, od_entry *entry, od_kind kind, uint64_t length) {
+    entry->sequence = now->call.sequence;
+    entry->signature = now->call.signature;
+    entry->count = now->call.count;
+    entry->length = length;
+    entry->step = (uint32_t)(now->step - now->program->steps);
+    entry->kind = kind;
+    atomic_store_explicit(&entry->turn, (uint32_t)++peer->posted, memory_order_release);
+    od_ring(peer->inbox);
+}
+
+/* Copy `length` bytes from offset `start` of a message's spans to one place, or the other way. */
+static void gather(const od_span *spans, size_t start, unsigned char *to, size_t length) {
+    for (; length; spans++) {
+        if (start >= spans->length) {
+            start -= spans->length;
+            continue;
+        }
+        size_t part = spans->length - start < length ? spans->length - start : length;
+        memcpy(to, spans->at + start, part);
+        to += part;
+        length -= part;
+        start = 0;
+    }
+}
+
+static void scatter(const od_span *spans, size_t start, const unsigned char *from, size_t length, bool streaming) {
+    for (; length; spans++) {
+        if (start >= spans->length) {
+            start -= spans->length;
+            continue;
+        }
+        size_t part = spans->length - start < length ? spans->length - start : length;
+        od_copy(spans->at + start, from, part, streaming);
+        from += part;
+        length -= part;
+        start = 0;
+    }
+}
+
+/* Post the next piece through a slot. */
+static void post_piece(run *now, od_send *send, size_t ready) {
+    od_peer *peer = send->peer;
+    od_entry *entry = next_entry(peer);
+    size_t length = ready - send->sent;
+    if (length > now->channel->eager) length = now->channel->eager;
+    unsigned char *slot = entry->body.payload;
+    if (send->length > OD_INLINE) slot = peer->out_payload + peer->posted % OD_SLOTS * slot_bytes(now->channel);
+    if (!length) {
+        /* nothing to copy, perhaps not even a buffer */
+    } else if (send->spans_number == 1)
+        memcpy(slot, send->spans->at + send->sent, length);
+    else
+        gather(send->spans, send->sent, slot, length);
+    publish(now, peer, entry, OD_EAGER, send->length);
+    send->sent += length;
+    if (send->sent == send->length) send->state = OD_DONE;
+}
+
+/* Whether peers can read the message where it lies, and it is worth it. */
+static inline bool direct(const run *now, const od_send *send) {
+    return send->length > now->channel->direct && send->spans_number == 1 && send->spans->place >= 0;
+}
+
+static bool advance_send(run *now, od_send *send) {
+    od_peer *peer = send->peer;
+    if (send->state == OD_POSTED) {
+        if (peer->consumed < send->mark) {
+            peer->consumed = atomic_load_explicit(&peer->out->consumed, memory_order_acquire);
+            if (peer->consumed < send->mark) return false;
+        }
+        send->state = OD_DONE;
+        return true;
+    }
+    if (send->behind >= 0 && now->program->sends[send->behind].state < OD_POSTED) return false;
+    size_t ready = send->length;
+    const od_bound_fold *fold = NULL;
+    if (send->after >= 0) {
+        fold = &now->program->folds[send->after];
+        ready = fold->position;
+    }
+    bool whole = !fold || fold->done;
+    if (!od_peer_ready(now->channel, peer)) return false;
+    if (send->state == OD_MOVING) { /* the fold writes it to its receiver */
+        if (!whole || !lane_free(peer)) return false;
+        publish(now, peer, next_entry(peer), OD_PUSHED, send->length);
+        send->state = OD_DONE;
+        return true;
+    }
+    if (direct(now, send)) {
+        if (!whole || !lane_free(peer)) return false;
+        od_entry *entry = next_entry(peer);
+        entry->body.place = (uint64_t)send->spans->place;
+        publish(now, peer, entry, OD_DIRECT, send->length);
+        send->mark = peer->posted;
+        send->state = OD_POSTED;
+        return true;
+    }
+    bool moved = false;
+    while (send->state == OD_WAITING && lane_free(peer)) {
+        size_t left = send->length - send->sent;
+        if (!whole && (!left || ready - send->sent < (left < now->channel->eager ? left : now->channel->eager))) break;
+        post_piece(now, send, ready);
+        moved = true;
+    }
+    return moved;
+}
+
+/* The place its receiver has offered for a large message, or NULL. */
+static unsigned char *offered(const run *now, const od_send *send) {
+    if (!send->ordinal || !od_peer_ready(now->channel, send->peer)) return NULL;
+    const od_offer *offer = &send->peer->out->offers[send->ordinal % OD_OFFERS];
+    if (atomic_load_explicit(&offer->turn, memory_order_acquire) != (uint32_t)send->ordinal) return NULL;
+    if (offer->sequence != now->call.sequence || offer->signature != now->call.signature ||
+        offer->count != now->call.count || offer->length != send->length)
+        return NULL; /* another call: the receiver's side of a mismatch, which the entries will tell */
+    const od_world *world = now->channel->world;
+    if (offer->place > world->length || offer->length > world->length - offer->place) return NULL;
+    return world->regions[send->peer->rank] + offer->place;
+}
+
+/* ---- receiving ---- */
+
+static void offer(run *now, od_incoming *incoming) {
+    od_peer *peer = incoming->peer;
+    if (incoming->ordinal - peer->large_done > OD_OFFERS) return; /* the place for it may still be read */
+    od_offer *offer = &peer->in->offers[incoming->ordinal % OD_OFFERS];
+    offer->sequence = now->call.sequence;
+    offer->signature = now->call.signature;
+    offer->count = now->call.count;
+    offer->place = (uint64_t)incoming->spans->place;
+    offer->length = incoming->length;
+    atomic_store_explicit(&offer->turn, (uint32_t)incoming->ordinal, memory_order_release);
+}
+
+static bool mismatch(run *now, const od_incoming *incoming, const od_entry *entry) {
+    od_result *result = now->result;
+    result->outcome = OD_MISMATCH;
+    result->member = (int)(incoming->peer - now->channel->peers);
+    result->theirs = (od_call){entry->signature, entry->count, entry->sequence};
+    result->their_length = entry->length;
+    result->my_length = incoming->length;
+    result->their_step = entry->step;
+    return false;
+}
+
+/* The entry whose turn it is from this peer, if it is there and what is expected. */
+static inline const od_entry *arrived(run *now, const od_incoming *incoming) {
+    od_peer *peer = incoming->peer;
+    const od_entry *entry = &peer->in->entries[peer->taken % OD_SLOTS];
+    if (atomic_load_explicit(&entry->turn, memory_order_acquire) != (uint32_t)(peer->taken + 1)) return NULL;
+    if (entry->sequence != now->call.sequence || entry->signature != now->call.signature ||
+        entry->count != now->call.count || entry->length != incoming->length) {
+        mismatch(now, incoming, entry);
+        return NULL;
+    }
+    return entry;
+}
+
+/* The payload, or the piece of it, that an entry brings. NULL for one outside the peer's region, which no peer of ours
+ * sends. */
+static inline const unsigned char *piece(run *now, const od_incoming *incoming, const od_entry *entry, size_t *length) {
+    const od_peer *peer = incoming->peer;
+    if (entry->kind == OD_DIRECT) {
+        const od_world *world = now->channel->world;
+        *length = incoming->length;
+        if (entry->body.place > world->length || *length > world->length - entry->body.place) {
+            mismatch(now, incoming, entry);
+            return NULL;
+        }
+        return world->regions[peer->rank] + entry->body.place;
+    }
+    *length = incoming->length - incoming->taken;
+    if (*length > now->channel->eager) *length = now->channel->eager;
+    if (incoming->length <= OD_INLINE) return entry->body.payload;
+    return peer->in_payload + peer->taken % OD_SLOTS * slot_bytes(now->channel);
+}
+
+static inline void consume(od_peer *peer) {
+    atomic_store_explicit(&peer->in->consumed, ++peer->taken, memory_order_release);
+    if (peer->inbox) od_ring(peer->inbox);
+}
+
+/* A piece has been used up. */
+static inline void used(od_incoming *incoming, size_t length) {
+    incoming->taken += length;
+    if (incoming->taken == incoming->length) {
+        incoming->state = OD_DONE;
+        if (incoming->ordinal) incoming->peer->large_done++;
+    }
+    consume(incoming->peer);
+}
+
+static inline bool blocked(const run *now, const od_incoming *incoming) {
+    return incoming->behind >= 0 && now->program->incoming[incoming->behind].state != OD_DONE;
+}
+
+static bool advance_receive(run *now, od_incoming *incoming) {
+    if (blocked(now, incoming) || !od_peer_ready(now->channel, incoming->peer)) return false;
+    bool moved = false;
+    while (incoming->state != OD_DONE) {
+        const od_entry *entry = arrived(now, incoming);
+        if (!entry) break;
+        size_t length = incoming->length;
+        if (entry->kind != OD_PUSHED) {
+            const unsigned char *from = piece(now, incoming, entry, &length);
+            if (!from) return false;
+            scatter(incoming->spans, incoming->taken, from, length, now->program->streaming);
+        }
+        used(incoming, length);
+        moved = true;
+    }
+    return moved;
+}
+
+/* Whether the next piece of every operand is there; `*length` becomes what all have. */
+static bool operands_ready(run *now, const od_bound_fold *fold, size_t *length) {
+    for (int i = 0; i < fold->operands_number; i++) {
+        if (fold->operands[i].incoming < 0) continue;
+        od_incoming *incoming = &now->program->incoming[fold->operands[i].incoming];
+        if (incoming->state == OD_WAITING) {
+            if (blocked(now, incoming) || !od_peer_ready(now->channel, incoming->peer)) return false;
+            const od_entry *entry = arrived(now, incoming);
+            if (!entry) return false;
+            incoming->at = piece(now, incoming, entry, &incoming->available);
+            if (!incoming->at) return false;
+            incoming->state = OD_MOVING;
+        }
+        if (incoming->available < *length) *length = incoming->available;
+    }
+    return true;
+}
+
+/* Decide, at the fold's beginning, which of the messages that forward it it writes to their receivers itself. */
+static void choose_pushes(run *now, int number) {
+    for (int i = now->step->sends; i < now->step->sends + now->step->sends_number; i++) {
+        od_send *send = &now->program->sends[i];
+        if (send->after != number || send->state != OD_WAITING || !direct(now, send)) continue;
+        send->target = offered(now, send);
+        if (send->target) send->state = OD_MOVING;
+    }
+}
+
+/* Fold `length` bytes of every operand from the fold's position on, into all its outputs. */
+static void fold_piece(run *now, const od_bound_fold *fold, int number, size_t length) {
+    od_program *program = now->program;
+    for (int i = 0; i < fold->operands_number; i++) {
+        const od_operand *operand = &fold->operands[i];
+        program->sources[i] = operand->incoming < 0 ? operand->own + fold->position : program->incoming[operand->incoming].at;
+    }
+    int outputs = 0;
+    program->targets[outputs++] = fold->into.at + fold->position;
+    for (int i = now->step->sends; i < now->step->sends + now->step->sends_number; i++) {
+        const od_send *send = &program->sends[i];
+        if (send->after == number && send->state == OD_MOVING)
+            program->targets[outputs++] = send->target + fold->position;
+    }
+    od_fold(program->dtype, program->operator_, length / now->item, program->sources, fold->operands_number,
+            program->targets, outputs, fold->divisor, program->streaming);
+}
+
+static bool advance_fold(run *now, od_bound_fold *fold, int number) {
+    od_program *program = now->program;
+    bool moved = false;
+    while (!fold->done) {
+        size_t length = fold->into.length - fold->position;
+        if (!operands_ready(now, fold, &length)) break;
+        if (!fold->position) choose_pushes(now, number);
+        if (length) fold_piece(now, fold, number, length);
+        fold->position += length;
+        fold->done = fold->position == fold->into.length;
+        for (int i = 0; i < fold->operands_number; i++) {
+            if (fold->operands[i].incoming < 0) continue;
+            od_incoming *incoming = &program->incoming[fold->operands[i].incoming];
+            incoming->at += length;
+            incoming->available -= length;
+            if (!incoming->available) {
+                incoming->state = OD_WAITING;
+                used(incoming, fold->position - incoming->taken);
+            }
+        }
+        moved = true;
+    }
+    return moved;
+}
+
+/* ---- running ---- */
+
+static void enter(run *now) {
+    od_program *program = now->program;
+    od_step *step = now->step;
+    for (int i = step->incoming; i < step->incoming + step->incoming_number; i++) {
+        od_incoming *incoming = &program->incoming[i];
+        incoming->state = OD_WAITING;
+        incoming->taken = 0;
+        incoming->ordinal = incoming->length > now->channel->direct ? ++incoming->peer->large_in : 0;
+        if (incoming->ordinal && incoming->spans_number == 1 && incoming->spans->place >= 0) offer(now, incoming);
+    }
+    for (int i = step->sends; i < step->sends + step->sends_number; i++) {
+        od_send *send = &program->sends[i];
+        send->state = OD_WAITING;
+        send->sent = 0;
+        send->ordinal = send->length > now->channel->direct ? ++send->peer->large_out : 0;
+    }
+    for (int i = step->folds; i < step->folds + step->folds_number; i++) {
+        program->folds[i].position = 0;
+        program->folds[i].done = false;
+    }
+}
+
+/* Go once over all that is under way; whether all is done. */
+static inline bool pass(run *now, bool *moved) {
+    od_program *program = now->program;
+    od_step *step = now->step;
+    bool done = true;
+    for (int i = step->sends; i < step->sends + step->sends_number; i++) {
+        od_send *send = &program->sends[i];
+        if (send->state == OD_DONE) continue;
+        *moved |= advance_send(now, send);
+        done &= send->state == OD_DONE;
+    }
+    for (int i = step->folds; i < step->folds + step->folds_number; i++) {
+        od_bound_fold *fold = &program->folds[i];
+        if (fold->done) continue;
+        *moved |= advance_fold(now, fold, i);
+        done &= fold->done;
+    }
+    for (int i = step->incoming; i < step->incoming + step->incoming_number; i++) {
+        od_incoming *incoming = &program->incoming[i];
+        if (incoming->state == OD_DONE || !incoming->spans) continue;
+        *moved |= advance_receive(now, incoming);
+        done &= incoming->state == OD_DONE;
+    }
+    return done;
+}
+
+static bool give_up(run *now, od_waiter *waiter) {
+    const od_runner *runner = now->runner;
+    if (atomic_load_explicit(&now->channel->closed, memory_order_relaxed))
+        now->result->outcome = OD_CLOSED;
+    else if (runner->interrupted && runner->interrupted(runner->context))
+        now->result->outcome = OD_INTERRUPTED;
+    else if (od_now() - waiter->since > runner->timeout)
+        now->result->outcome = OD_TIMED_OUT;
+    return now->result->outcome != OD_FINE;
+}
+
+od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence) {
+    od_result result = {.outcome = OD_FINE, .mine = {program->signature, program->count, sequence}};
+    run now = {
+        .runner = runner, .channel = runner->channel, .program = program, .call = result.mine, .result = &result,
+        .item = od_item_size(program->dtype),
+    };
+    od_waiter waiter = {.patience = runner->channel->world->patience, .inbox = runner->channel->inbox};
+    od_moved(&waiter);
+    for (int i = 0; i < program->steps_number; i++) {
+        now.step = &program->steps[i];
+        enter(&now);
+        for (int j = now.step->copies; j < now.step->copies + now.step->copies_number; j++)
+            od_copy(program->copies[j].to, program->copies[j].from, program->copies[j].length, program->streaming);
+        for (;;) {
+            bool moved = false;
+            if (pass(&now, &moved)) break;
+            if (result.outcome == OD_MISMATCH || (!moved && od_wait(&waiter) && give_up(&now, &waiter))) {
+                result.step = i;
+                od_moved(&waiter);
+                return result;
+            }
+            if (moved) od_moved(&waiter);
+        }
+        od_moved(&waiter);
+    }
+    return result;
+}
+
+od_result od_time(const od_runner *runner, od_program *const *programs, int number, od_program *barrier,
+                  int64_t iterations, int64_t batch, int64_t *stamps, uint32_t *sequence, const od_program **last) {
+    od_result result = {.outcome = OD_FINE};
+    int64_t done = 0;
+    int turn = 0;
+    while (done < iterations) {
+        int64_t stop = done + batch < iterations ? done + batch : iterations;
+        if (barrier) {
+            *last = barrier;
+            result = od_run(runner, barrier, (*sequence)++);
+            if (result.outcome != OD_FINE) return result;
+        }
+        *stamps++ = od_now();
+        for (; done < stop; done++) {
+            result = od_run(runner, programs[turn], (*sequence)++);
+            if (result.outcome != OD_FINE) {
+                *last = programs[turn];
+                return result;
+            }
+            if (++turn == number) turn = 0;
+        }
+        *stamps++ = od_now();
+    }
+    return result;
+}
+
+bool od_owes(const od_program *program, int step, const od_peer *peer) {
+    const od_step *where = &program->steps[step];
+    for (int i = where->incoming; i < where->incoming + where->incoming_number; i++)
+        if (program->incoming[i].peer == peer && program->incoming[i].state != OD_DONE) return true;
+    return false;
+}
+
+bool od_refuses(const od_program *program, int step, const od_peer *peer) {
+    const od_step *where = &program->steps[step];
+    for (int i = where->sends; i < where->sends + where->sends_number; i++)
+        if (program->sends[i].peer == peer && program->sends[i].state != OD_DONE) return true;
+    return false;
+}
