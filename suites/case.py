@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collectives.backends import LIBRARY
 from collectives.dtypes import DTYPES
 from collectives.ops import COLLECTIVES
 from collectives.schedule import Shape
@@ -24,6 +25,11 @@ class Case:
     in_place: bool
     groups: tuple[tuple[int, ...], ...] = ()
 
+    @property
+    def planned(self) -> bool:
+        """Whether a plan of ALGORITHMS is run, not what a library chooses."""
+        return self.algorithm != LIBRARY
+
     def shape(self, rank: int, ranks: int) -> Shape:
         row = COLLECTIVES[self.collective]
         return row.shape(rank, ranks, self.count, root=self.root, groups=self.groups, in_place=self.in_place)
@@ -37,4 +43,5 @@ class Case:
 
     def describe(self) -> str:
         place = "in place" if self.in_place else "out of place"
-        return f"{self.collective} {self.algorithm}, {self.size} bytes, {self.dtype}, {place}"
+        how = self.algorithm if self.planned else f"by {self.backend}"
+        return f"{self.collective} {how}, {self.size} bytes, {self.dtype}, {place}"

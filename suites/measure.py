@@ -68,6 +68,8 @@ def measure(
         overhead=base.overhead,
         sets=ordered[0]["sets"],
         again=bool(ordered[0].get("again")),
+        round=ordered[0].get("round", 0),
+        passes=tuple(ordered[0].get("passes", ())),
     )
 
 

@@ -13,23 +13,19 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from collectives.algorithms import algorithm_named
-from collectives.backends import BACKENDS, backend_named
-from collectives.errors import unknown
 from collectives.ops import COLLECTIVES
 from probes.host import Host, LocalHost
-from suites import world
+from suites import backing, compare, need, world
 from suites.case import Case
 from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
-from suites.jobs.arena import layout
 from suites.launch import local
 from suites.launch.job import Job, Output, Report
 from suites.launch.supervise import Supervisor
 from suites.measure import Floor, floor, measure
 from suites.report import Finding, Measurement, Status, WrongData, exit_code, gigabytes_per_second, measurement_record
 from suites.report import Report as Record
-from suites.sweep import Options, Row, plan, prove
+from suites.sweep import Options, Row, Sweep, plan, prove
 from suites.verdict import judge
 
 
@@ -42,13 +38,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the run is: which case of how many, and how far in it."""
+    """Where the run is: how far in which case, and how many cases are behind it, which may be a fraction."""
 
     case: Case
-    index: int
-    cases: int
     done: int
     of: int
+    behind: float
 
 
 Event = Row | Started | Progress | Output
@@ -60,17 +55,31 @@ class PerfRun:
     def __init__(self, options: Options, command: Sequence[str], started: datetime, host: Host | None = None) -> None:
         self.options, self._command, self._started = options, list(command), started
         self.facts = world.look(host or LocalHost())
-        self.backends = _backends(options)
+        self._backends = backing.ready(options.backends)
+        self.backends = tuple(backend.name for backend in self._backends)
         self.world = world.choose(self.facts, options.ranks, options.bind == "core", self._need)
         self.beyond = self._beyond(self.world.size)
-        self.rows, self.cases = plan(options, self.backends, self.world.size)
+        self._sweep = self._plan(self.world.size)
+        self.rows, self.cases = self._sweep.rows, self._sweep.cases
         if not self.cases:
             reasons = sorted({f"{row.collective} {row.algorithm}: {row.skipped}" for row in self.rows})
             raise UsageError("nothing can be measured: " + "; ".join(reasons))
         for injection in options.inject:
             self._refuse_idle(injection)
         prove(self.rows, self.cases, self.world.size)
-        self.floor: Floor | None = None
+        self._blocks: dict[tuple[str, int], list[Row]] = {}
+        """The rows of one collective and size, which are compared."""
+        for row in self.rows:
+            self._blocks.setdefault((row.collective, row.size), []).append(row)
+        self._row_of = {index: row for row in self.rows for index in row.cases.values()}
+        self._floors: dict[str, Floor] = {}
+        """By backend, once the ranks have met."""
+        self.libraries: dict[str, str] = {}
+        self._transports: dict[int, list[str]] = {}
+        self._behind: dict[int, float] = {}
+        """What part is done of each case that is under way."""
+        self._over = 0
+        """Cases that are done."""
         self.pids: dict[int, int] = {}
         self.peaks: dict[int, int] = {}
         """The most memory that each rank ever had resident, in bytes, where it came to its end."""
@@ -92,7 +101,7 @@ class PerfRun:
         )  # fmt: skip
         supervisor = Supervisor(local.argv(), local.environment(), job, self.world.host)
         reports: dict[int, dict[int, dict[str, Any]]] = {}
-        ready: dict[int, dict[str, Any]] = {}
+        ready: dict[str, dict[int, dict[str, Any]]] = {backend: {} for backend in self._running}
         try:
             with supervisor:
                 for event in supervisor.events():
@@ -113,42 +122,63 @@ class PerfRun:
         self,
         event: Report,
         supervisor: Supervisor,
-        ready: dict[int, dict[str, Any]],
+        ready: dict[str, dict[int, dict[str, Any]]],
         reports: dict[int, dict[int, dict[str, Any]]],
     ) -> Iterator[Event]:
         content = event.content
         match content["type"]:
             case "ready":
-                ready[event.rank] = content
-                if len(ready) == self.world.size:
-                    self.floor, self.pids = floor(ready), supervisor.pids
+                ready[content["backend"]][event.rank] = content
+                if all(len(ranks) == self.world.size for ranks in ready.values()):
+                    self._on_ready(ready)
+                    self.pids = supervisor.pids
                     yield Started(self.pids)
             case "peak":
                 self.peaks[event.rank] = content["bytes"]
             case "progress":
-                index = content["index"]
-                yield Progress(self.cases[index], index, len(self.cases), content["done"], content["of"])
+                index, done, of = content["index"], content["done"], content["of"]
+                self._behind[index] = done / of
+                yield Progress(self.cases[index], done, of, self._over + sum(self._behind.values()))
             case "case" | "skipped":
                 of_case = reports.setdefault(content["index"], {})
                 of_case[event.rank] = content
                 if len(of_case) == self.world.size:
                     yield from self._on_case(content["index"], of_case)
 
+    def _on_ready(self, ready: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> None:
+        """What the ranks have loaded, how they reach each other by it, and what each backend costs at the least."""
+        for backend, ranks in ready.items():
+            self._floors[backend] = floor(ranks)
+            # All ranks name the same one, unless something is very wrong, which then is to be seen.
+            self.libraries[backend] = "; ".join(dict.fromkeys(ranks[rank]["library"] for rank in sorted(ranks)))
+        for rank in range(self.world.size):
+            self._transports[rank] = list(dict.fromkeys(ranks[rank]["transport"] for ranks in ready.values()))
+
     def _on_case(self, index: int, reports: Mapping[int, Mapping[str, Any]]) -> Iterator[Row]:
-        row = next(row for row in self.rows if index in row.cases.values())
+        row = self._row_of[index]
+        self._behind.pop(index, None)
+        self._over += 1
         if reports[0]["type"] == "skipped":
             row.skipped = reports[0]["reason"]
         else:
             case = self.cases[index]
-            assert self.floor
-            row.results[case.in_place] = measure(case, reports, self.floor, self.options.peak, self.options.check)
+            base = self._floors[case.backend]
+            row.results[case.in_place] = measure(case, reports, base, self.options.peak, self.options.check)
         yield from self._complete_rows()
 
     def _complete_rows(self) -> Iterator[Row]:
-        """Rows whose turn it is, those that are skipped among them."""
-        while self._shown < len(self.rows) and self.rows[self._shown].complete:
+        """Rows whose turn it is, those that are skipped among them. Rows that are compared wait for each other."""
+        while self._shown < len(self.rows):
+            row = self.rows[self._shown]
+            awaited = self._blocks[row.collective, row.size] if len(self.backends) > 1 else [row]
+            if not all(row.complete for row in awaited):
+                break
             self._shown += 1
-            yield self.rows[self._shown - 1]
+            yield row
+
+    def unshown(self) -> list[Row]:
+        """Complete rows that were not handed on: the run ended before what they are compared with was measured."""
+        return [row for row in self.rows[self._shown :] if row.results and row.complete]
 
     def judge(self, *, strict: bool = False) -> int:
         """Turn what was measured into findings and the exit code."""
@@ -190,11 +220,31 @@ class PerfRun:
             body={
                 "world": self._world_record(),
                 "config": self._config(),
-                "results": [row_record(row, self.options) for row in self.rows if row.complete or row.results],
-                "comparison": [],
+                "libraries": dict(self.libraries),
+                "results": [self.row_record(row) for row in self.rows if row.complete or row.results],
+                "comparison": self._comparison(),
                 "verdict": self.verdict,
             },
         )
+
+    def row_record(self, row: Row) -> dict[str, Any]:
+        """A row as an object of the record's `results`; with several backends, as compared so far."""
+        rows = self._blocks[row.collective, row.size] if len(self.backends) > 1 else []
+        bases = [compare.fastest(rows, self.backends[0], in_place) for in_place in (False, True)]
+        return row_record(row, self.options, bases)
+
+    def _comparison(self) -> list[dict[str, Any]]:
+        blocks = self._blocks.values()
+        found = [entry for rows in blocks for entry in compare.compare(rows, self.backends)]
+        return [compare.comparison_record(entry) for entry in found]
+
+    @property
+    def _running(self) -> list[str]:
+        """Backends that have something to run, which the ranks therefore open."""
+        return list(dict.fromkeys(case.backend for case in self.cases))
+
+    def _plan(self, ranks: int) -> Sweep:
+        return plan(self.options, self._backends, ranks)
 
     def _refuse_idle(self, injection: Mapping[str, Any]) -> None:
         """A fault that would never happen proves nothing. Raises UsageError."""
@@ -215,9 +265,11 @@ class PerfRun:
         settings = {
             "loop": options.loop, "warmup": options.warmup, "sync": options.sync, "check": options.check,
             "beyond": self.beyond, "loop_asked": options.loop_asked, "ends": ends, "peak": options.peak,
+            "buffers": options.buffers,
         }  # fmt: skip
         return {
             "cases": [asdict(case) for case in self.cases],
+            "rounds": [list(members) for members in self._sweep.rounds],
             "settings": settings,
             "inject": [dict(injection) for injection in options.inject],
         }
@@ -229,19 +281,12 @@ class PerfRun:
             return 0
         beyond = -(-2 * self.facts.cache // ranks)
         if self.facts.available is not None:
-            beyond = min(beyond, self.facts.available // 4 // ranks)
+            beyond = min(beyond, self.facts.available // 4 // ranks // len(self.backends))
         return beyond
 
     def _need(self, ranks: int) -> int:
-        """Bytes that all ranks together take for the largest case."""
-        _, cases = plan(self.options, self.backends, ranks)
-        beyond = self._beyond(ranks)
-        largest: dict[tuple[str, str, bool], Case] = {}
-        for case in cases:
-            key = case.collective, case.algorithm, case.in_place
-            largest[key] = max(largest.get(key, case), case, key=lambda case: case.count)
-        needed = max((_case_bytes(case, ranks, beyond) for case in largest.values()), default=0)
-        return needed + ranks * world.RANK_OVERHEAD
+        """Bytes that all ranks together take at the most."""
+        return need.needed(self._plan(ranks), ranks, self._beyond(ranks))
 
     def _world_record(self) -> dict[str, Any]:
         host = self.world.host
@@ -254,7 +299,7 @@ class PerfRun:
                 "peak_memory_bytes": self.peaks.get(place.rank),
                 "cpu": list(cpus) if cpus else None,
                 "addresses": [],
-                "transport": {"node": "zmq", "network": None},
+                "transport": {"node": ", ".join(self._transports.get(place.rank, ())) or None, "network": None},
             }
             for place, cpus in zip(self.world.placements, self.world.cpus, strict=True)
         ]
@@ -269,24 +314,6 @@ class PerfRun:
         config["floors"] = [{"bus_bw": gigabytes_per_second(floor.bus_bw), "size": floor.size} for floor in floors]
         config["rotation_bytes"], config["cache_bytes"] = self.beyond, self.facts.cache
         return config
-
-
-def _case_bytes(case: Case, ranks: int, beyond: int) -> int:
-    algorithm = algorithm_named(case.collective, case.algorithm)
-    needed = 0
-    for rank in range(ranks):
-        needed += layout(case, rank, ranks, beyond, algorithm.plan(case.shape(rank, ranks)).scratch).total
-    return needed
-
-
-def _backends(options: Options) -> tuple[str, ...]:
-    names = tuple("builtin" if name == "auto" else name for name in options.backends)
-    for name in names:
-        if name not in BACKENDS:
-            raise UsageError(unknown("backend", name, BACKENDS))
-        if reason := backend_named(name).unavailable():
-            raise UsageError(f"backend {name} cannot be used: {reason}")
-    return names
 
 
 def _judge_data(measurement: Measurement, host: str) -> list[Finding]:
@@ -311,8 +338,8 @@ def _wrong_evidence(wrong: WrongData) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def row_record(row: Row, options: Options) -> dict[str, Any]:
-    """A row as an object of the record's `results`."""
+def row_record(row: Row, options: Options, bases: Sequence[Measurement | None] = (None, None)) -> dict[str, Any]:
+    """A row as an object of the record's `results`. `bases` are what it is compared with out of place and in place."""
     collective = COLLECTIVES[row.collective]
     result = next(iter(row.results.values()), None)
     return {
@@ -328,7 +355,7 @@ def row_record(row: Row, options: Options) -> dict[str, Any]:
         "bytes_moved": result.bytes_moved if result else None,
         "wire_bytes_per_rank": row.cost.wire_bytes if row.cost else None,
         "steps": row.cost.steps if row.cost else None,
-        "out_of_place": measurement_record(row.results[False]) if False in row.results else None,
-        "in_place": measurement_record(row.results[True]) if True in row.results else None,
+        "out_of_place": measurement_record(row.results[False], bases[0]) if False in row.results else None,
+        "in_place": measurement_record(row.results[True], bases[1]) if True in row.results else None,
         "skipped": row.skipped,
     }

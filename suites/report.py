@@ -108,7 +108,11 @@ class Measurement:
     overhead: float
     sets: int
     again: bool
-    """It was implausible at first and measured once more."""
+    """It, or what took turns with it, was implausible at first and measured once more."""
+    round: int = 0
+    """Which round of cases it was measured in, and so with whom it took turns."""
+    passes: tuple[int, ...] = ()
+    """Samples of each pass of the round, in order."""
 
     @property
     def time(self) -> float:
@@ -179,8 +183,8 @@ def gigabytes_per_second(rate: float | None) -> float | None:
     return None if rate is None else rate / 1e9
 
 
-def measurement_record(measurement: Measurement) -> dict[str, Any]:
-    """The object S of contract.md: times in us, bandwidths in GB/s."""
+def measurement_record(measurement: Measurement, base: Measurement | None = None) -> dict[str, Any]:
+    """The object S of contract.md: times in us, bandwidths in GB/s. `base` is what its time is compared with."""
     samples, ceiling = measurement.samples, measurement.ceiling
     interval, p99 = stats.interval95(samples), stats.p99(samples)
     wrong = measurement.wrong
@@ -205,6 +209,7 @@ def measurement_record(measurement: Measurement) -> dict[str, Any]:
             "source": ceiling.source,
         },
         "efficiency": measurement.efficiency,
+        "time_ratio": base and measurement.time / base.time,
         "late_rank": measurement.late_rank,
         "harness_overhead": microseconds(measurement.overhead),
         "buffer_sets": measurement.sets,

@@ -1,6 +1,7 @@
-"""What is measured: options, and the rows and cases they amount to.
+"""What is measured: options, and the rows, cases and rounds they amount to.
 
-A row is a line of the table; a case is what ranks run for it. Its plans are proven before a rank starts.
+A row is a line of the table; a case is what ranks run for it; cases of one round are measured in turns. The plans of
+cases that have any are proven before a rank starts.
 May import: collectives, case, errors, expect's floors, report's types.
 """
 
@@ -12,6 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from collectives.algorithms import ALGORITHMS, algorithm_named
+from collectives.backends import LIBRARY, Backend
 from collectives.dtypes import DTYPES
 from collectives.errors import UsageError as CollectiveUsageError
 from collectives.ops import COLLECTIVES
@@ -85,24 +87,49 @@ class Row:
         return self.skipped is not None or len(self.results) == len(self.cases)
 
 
-def plan(options: Options, backends: tuple[str, ...], ranks: int) -> tuple[list[Row], list[Case]]:
-    """Every row in the order it is measured, and the cases that ranks run. Raises UsageError."""
-    rows: list[Row] = []
-    cases: list[Case] = []
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Every row in the order it is shown, the cases that ranks run, and who of them take turns."""
+
+    rows: list[Row] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    rounds: list[tuple[int, ...]] = field(default_factory=list)
+    """Indexes of cases, every case in one round: what all backends make of one collective, size, choice of algorithm
+    and placement, so that they meet the same state of the machine. With one backend every case is a round."""
+
+
+def plan(options: Options, backends: Sequence[Backend], ranks: int) -> Sweep:
+    """What the options amount to with these backends. Raises UsageError."""
+    sweep = Sweep()
     for collective in options.collectives:
-        _refuse(collective, options, ranks)
+        _refuse(collective, options, backends, ranks)
         sizes = (0,) if collective == "barrier" else options.sizes
         for size in sizes:
-            for algorithm, why in _algorithms(collective, options, ranks, size):
-                for backend in backends:
-                    rows.append(_row(Row(backend, collective, algorithm, why, size), options, ranks, cases))
-    return rows, cases
+            told: set[tuple[str, str]] = set()
+            for choice in _choices(collective, options, ranks, size):
+                rows = [Row(backend.name, collective, *_meant(choice, backend), size) for backend in backends]
+                # A library that chooses for itself is measured once, whatever choices the others offer.
+                fresh = [row for row in rows if (row.backend, row.algorithm) not in told]
+                told |= {(row.backend, row.algorithm) for row in fresh}
+                for row in fresh:
+                    backend = next(backend for backend in backends if backend.name == row.backend)
+                    sweep.rows.append(_row(row, options, backend, ranks, sweep.cases))
+                for in_place in _places(options):
+                    if members := tuple(row.cases[in_place] for row in fresh if in_place in row.cases):
+                        sweep.rounds.append(members)
+    return sweep
 
 
-def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
+def _row(row: Row, options: Options, backend: Backend, ranks: int, cases: list[Case]) -> Row:
     collective = COLLECTIVES[row.collective]
-    if row.algorithm not in ALGORITHMS[row.collective]:
+    # Where nothing is folded the operator is of no account, and every backend has the first.
+    if reason := backend.lacks(row.collective, options.dtype, options.redop if collective.reduces else "sum"):
+        row.skipped = reason
+    elif row.algorithm != LIBRARY and not backend.plans:
+        row.skipped = f"{backend.name} runs no plans: its library chooses"
+    elif backend.plans and row.algorithm not in ALGORITHMS[row.collective]:
         row.skipped = f"{row.collective} has no algorithm {row.algorithm}"
+    if row.skipped:
         return row
     item = DTYPES[options.dtype].itemsize
     # A size too small for one element a rank and block is rounded up: a row of nothing is not a result.
@@ -114,7 +141,7 @@ def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
             row.backend, row.collective, row.algorithm, row.size, count, options.dtype, options.redop, options.root,
             in_place, _groups(ranks, options.group_size),
         )  # fmt: skip
-        if reason := algorithm_named(row.collective, row.algorithm).unmet(case.shape(0, ranks)):
+        if case.planned and (reason := algorithm_named(row.collective, row.algorithm).unmet(case.shape(0, ranks))):
             row.skipped = reason
             return row
         row.cases[in_place] = len(cases)
@@ -125,10 +152,11 @@ def _row(row: Row, options: Options, ranks: int, cases: list[Case]) -> Row:
 
 
 def prove(rows: Sequence[Row], cases: Sequence[Case], ranks: int) -> None:
-    """Prove the plans that will run, and tell each row what they cost. Raises PlanError."""
+    """Prove the plans that will run, and tell each row what they cost; what a library does is not known. Raises
+    PlanError."""
     for row in rows:
         for index in row.cases.values():
-            row.cost = _cost(cases[index], ranks)
+            row.cost = _cost(cases[index], ranks) if cases[index].planned else None
 
 
 @cache
@@ -142,16 +170,17 @@ def _cost(case: Case, ranks: int) -> Cost:
     return Cost(outcome.steps, outcome.wire * item)
 
 
-def _refuse(collective: str, options: Options, ranks: int) -> None:
+def _refuse(collective: str, options: Options, backends: Sequence[Backend], ranks: int) -> None:
     row = COLLECTIVES[collective]
     alone = len(options.collectives) == 1
+    known = {"auto", "all"} | ({LIBRARY} if not all(backend.plans for backend in backends) else set())
     if not 0 <= options.root < ranks:
         raise UsageError(f"root {options.root} is not a rank of a world of {ranks}")
     if alone and options.placement == "in-place" and row.alias is None:
         raise UsageError(f"{collective} has no in-place form; use --out-of-place")
     if alone:
         for name in options.algorithms:
-            if name not in ("auto", "all"):
+            if name not in known:
                 try:
                     algorithm_named(collective, name)
                 except CollectiveUsageError as error:
@@ -162,16 +191,27 @@ def _refuse(collective: str, options: Options, ranks: int) -> None:
         raise UsageError("a size of 0 bytes measures nothing; use perf barrier")
 
 
-def _algorithms(collective: str, options: Options, ranks: int, size: int) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _choices(collective: str, options: Options, ranks: int, size: int) -> list[tuple[str, str, bool]]:
+    """(algorithm of backends with plans, why, whether it was left open, so that a library may choose its own)."""
+    found: dict[str, tuple[str, str, bool]] = {}
     for name in options.algorithms:
+        left_open = name in ("auto", "all")
         if name == "auto":
-            found.append(choose(collective, ranks, size))
+            named = [choose(collective, ranks, size)]
         elif name == "all":
-            found += [(algorithm, "all were asked for") for algorithm in ALGORITHMS[collective]]
+            named = [(algorithm, "all were asked for") for algorithm in ALGORITHMS[collective]]
         else:
-            found.append((name, "asked for"))
-    return list(dict(found).items())
+            named = [(name, "asked for")]
+        for algorithm, why in named:
+            open_before = algorithm in found and found[algorithm][2]
+            found[algorithm] = (algorithm, why, left_open or open_before)
+    return list(found.values())
+
+
+def _meant(choice: tuple[str, str, bool], backend: Backend) -> tuple[str, str]:
+    """(algorithm, why) of this backend."""
+    algorithm, why, left_open = choice
+    return (LIBRARY, "the library chooses") if left_open and not backend.plans else (algorithm, why)
 
 
 def _places(options: Options) -> tuple[bool, ...]:

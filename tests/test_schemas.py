@@ -14,18 +14,32 @@ from tests.opsdist_cli.records import finding, perf_record, row, side
 from tests.schema import validate
 
 PERF = perf_record(
-    row(in_place=side(time_p99=119.0, late_rank=1)),
+    row(in_place=side(time_p99=119.0, late_rank=1, time_ratio=0.9)),
     findings=(finding(subject={"host": "h", "rank": 1}, remedy="do it"),),
     floors=[{"bus_bw": 40.0, "size": 1024}],
     inject=[{"fault": "kill", "rank": 1, "at": "first"}],
 ) | {
     "verdict": judge([Fault(1, "exit", "case 0", signal=9, pid=3), Fault(0, "failure", "case 0", message="m")], "h", 2),
     "comparison": [
-        {"size": 8, "baseline": "builtin", "backend": "mpi", "time_ratio": 0.9, "bus_bw": 1.0, "efficiency": None}
+        {
+            "collective": "allreduce",
+            "size": 8,
+            "in_place": False,
+            "baseline": "builtin",
+            "baseline_algorithm": "ring",
+            "backend": "mpi",
+            "algorithm": "library",
+            "time_ratio": 0.9,
+            "bus_bw": 1.0,
+            "efficiency": None,
+            "passes": {"n": 8, "median": 0.9, "min": 0.8, "max": 1.1, "ci95": [0.8, 1.1]},
+        }
     ],
 }
 SUITE = {
-    key: value for key, value in PERF.items() if key not in ("world", "config", "results", "comparison", "verdict")
+    key: value
+    for key, value in PERF.items()
+    if key not in ("world", "config", "libraries", "results", "comparison", "verdict")
 }
 SUITE |= {
     "kind": "suite",
@@ -56,7 +70,7 @@ def at(record: Any, path: Path) -> tuple[Any, Any]:
 
 
 ALL = [(kind, path) for kind, record in RECORDS.items() for path in places(record) if "evidence" not in path[:-1]]
-SUBJECTS = {"subject", "culprits", "suspects", "seen"}
+SUBJECTS = {"subject", "culprits", "suspects", "seen", "libraries"}
 """They name what there is to name: none of their keys is required."""
 REQUIRED = [(kind, path) for kind, path in ALL if isinstance(path[-1], str) and not SUBJECTS & set(path[:-1])]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +28,7 @@ from opsdist_cli.screen import Screen
 
 if TYPE_CHECKING:
     from suites.perf import PerfRun
-    from suites.sweep import Options
+    from suites.sweep import Options, Row
 
 DEFAULT_SIZES = "8:256M"
 _NCCL_SIZE = 32 << 20
@@ -103,7 +103,7 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("-n", "short_ranks", type=click.IntRange(1), metavar="N", help="Short for --ranks N.")
 @click.option("--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8]")
 @click.option("--per-host", type=click.IntRange(1), help="Ranks on each host; with one host the same as --ranks.")
-@click.option("--backend", "backends", type=Words(), default="auto", help="Who runs it; several, by commas. [auto]")
+@click.option("--backend", "backends", type=Words(), default="auto", help="Who runs it; several take turns. [auto]")
 @click.option("--algorithm", "algorithms", type=Words(), default="auto", help="NAME[,NAME...], auto or all. [auto]")
 @click.option("--dtype", type=_DTYPE, help="Element type. [float32]")
 @click.option("--redop", type=_REDOP, help="sum prod min max avg. [sum]")
@@ -115,7 +115,9 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--cache", type=click.Choice(["cold", "warm"]), default="cold", help="Rotate buffers or reuse. [cold]")
 @click.option("--sync", type=click.Choice(["each", "none"]), default="each", help="Barrier before each. [each]")
 @click.option("--bind", type=click.Choice(["core", "none"]), default="core", help="Pin ranks to cores. [core]")
-@click.option("--buffers", type=click.Choice(["registered", "private"]), default="registered", help="builtin: alike.")
+@click.option(
+    "--buffers", type=click.Choice(["registered", "private"]), default="registered", help="From the backend, or not."
+)
 @click.option("--group-size", type=click.IntRange(1), help="Ranks a group, for hierarchical. [all on a host]")
 @click.option("--peak", type=Bandwidth(), help="Bus bandwidth ceiling instead of the measured one.")
 @click.option("--min-busbw", "floors", type=FloorAt(), multiple=True, help="Floor, such as 40GB/s@256M; repeatable.")
@@ -148,6 +150,7 @@ def perf(
     Examples:
       opsdist perf allreduce --size 1G --loop 100
       opsdist perf allreduce --algorithm all --size 8:64M
+      opsdist perf allreduce --backend builtin,mpi,gloo --size 8,64K,16M
       opsdist perf all --size 1M --both --dtype bf16
       opsdist perf allreduce --size 256M --min-busbw 1GB/s@256M --junit perf.xml
     """
@@ -249,13 +252,25 @@ class _Show:
     def opening(self) -> None:
         from opsdist_cli.output.table import opening
 
-        for line in (*opening(self._run.record(0).record()), *self._table.header()):
+        self._say(opening(self._run.record(0).record()))
+
+    def _joined(self) -> None:
+        """What is known, and where the table begins, once the ranks have met."""
+        from opsdist_cli.output.table import joined
+
+        self._say([*joined(self._run.record(0).record()), *self._table.header()])
+
+    def _row(self, row: Row) -> None:
+        self._say(self._table.lines(self._run.row_record(row)))
+
+    def _say(self, lines: Iterable[str]) -> None:
+        for line in lines:
             self._screen.result(line)
 
     def events(self) -> None:
         from opsdist_cli.progress import ProgressLine
         from suites.launch.job import Output
-        from suites.perf import Progress, Started, row_record
+        from suites.perf import Progress, Started
         from suites.sweep import Row
 
         with (
@@ -265,14 +280,14 @@ class _Show:
             for event in events:
                 match event:
                     case Row():
-                        for line in self._table.lines(row_record(event, self._run.options)):
-                            self._screen.result(line)
+                        self._row(event)
                     case Started():
+                        self._joined()
                         pids = ", ".join(f"{rank}:{pid}" for rank, pid in event.pids.items())
                         self._screen.note(f"opsdist: ranks started (rank:pid {pids})", level=1)
                     case Progress():
                         text = f"{event.case.collective} {event.case.size} B, iteration {event.done}/{event.of}"
-                        progress.show(text, event.index + event.done / event.of)
+                        progress.show(text, event.behind)
                     case Output():
                         self._output(event.rank, event.text)
 
@@ -285,6 +300,8 @@ class _Show:
     def closing(self, record: dict[str, Any]) -> None:
         from opsdist_cli.output.table import best_by_size, closing, compared, costs
 
+        for row in self._run.unshown():
+            self._row(row)
         several = compared(record["results"])
         lines = [*closing(record), *best_by_size(record)]
         if several or self._screen.verbosity > 0:
@@ -292,8 +309,7 @@ class _Show:
         if self._screen.verbosity > 0:
             why = {(row["collective"], row["algorithm"]): row["why"] for row in record["results"] if row["why"]}
             lines += [f"# {collective} by {name}: {reason}" for (collective, name), reason in why.items()]
-        for line in lines:
-            self._screen.result(line)
+        self._say(lines)
         if self._screen.debug:
             for trace in self._run.tracebacks:
                 self._screen.note(trace.rstrip(), level=-1)

@@ -20,13 +20,13 @@ _SIDE = (
 def render(record: Mapping[str, Any]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_ROW, "placement", *_SIDE, "ceiling_bus_bw", "skipped"])
+    writer.writerow([*_ROW, "placement", *_SIDE, "ceiling_bus_bw", "skipped", "time_ratio"])
     for row in record["results"]:
         fixed = [row[name] for name in _ROW]
         for placement in ("out_of_place", "in_place"):
             if side := row[placement]:
                 ceiling = side["ceiling"] and side["ceiling"]["bus_bw"]
-                writer.writerow([*fixed, placement, *(side[name] for name in _SIDE), ceiling, None])
+                writer.writerow([*fixed, placement, *(side[name] for name in _SIDE), ceiling, None, side["time_ratio"]])
         if row["skipped"]:
-            writer.writerow([*fixed, None, *[None] * len(_SIDE), None, row["skipped"]])
+            writer.writerow([*fixed, None, *[None] * len(_SIDE), None, row["skipped"], None])
     return out.getvalue()

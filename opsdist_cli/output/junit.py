@@ -48,7 +48,8 @@ def _row(suite: ET.Element, row: Record) -> None:
             continue
         case.set("time", f"{side['time'] * side['iterations'] / 1e6:.6f}")
         properties = ET.SubElement(case, "properties")
-        for name in ("time", "alg_bw", "bus_bw", "efficiency", "iterations", "nwrong"):
+        compared = ("time_ratio",) if side["time_ratio"] is not None else ()
+        for name in ("time", "alg_bw", "bus_bw", "efficiency", "iterations", "nwrong", *compared):
             ET.SubElement(properties, "property", name=name, value="" if side[name] is None else str(side[name]))
         if side["nwrong"]:
             _outcome(case, "failure", f"{side['nwrong']} wrong elements")

@@ -23,6 +23,8 @@ _VENDOR_WORDS = {
 }  # fmt: skip
 _SIDE_HEAD = f"  {'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}  {'eff':>6}"
 _SIDE_UNIT = f"  {'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}  {'(%)':>6}"
+_RATIO_HEAD, _RATIO_UNIT = f"  {'ratio':>6}", f"  {'(x)':>6}"
+"""After each side, where backends are compared."""
 
 
 class Table:
@@ -39,13 +41,16 @@ class Table:
         names = f"{'size':>12}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}"
         units = f"{'(B)':>12}  {'(elements)':>12}  {'':>8}  {'':>6}  {'':>6}"
         lines = []
+        side, unit = (
+            (_SIDE_HEAD + _RATIO_HEAD, _SIDE_UNIT + _RATIO_UNIT) if self._backends else (_SIDE_HEAD, _SIDE_UNIT)
+        )
         if len(self._sides) > 1:
-            width = len(_SIDE_HEAD)
+            width = len(side)
             titles = "".join(f"{title:>{width // 2 + len(title) // 2}}".ljust(width) for _, title in self._sides)
             lines.append("#" + " " * (len(names) - 1) + titles)
         backend = f"  {'backend':<8}" if self._backends else ""
-        head = names + _SIDE_HEAD * len(self._sides) + backend + "  algorithm"
-        return [*lines, "#" + head[1:], ("#" + (units + _SIDE_UNIT * len(self._sides))[1:]).rstrip()]
+        head = names + side * len(self._sides) + backend + "  algorithm"
+        return [*lines, "#" + head[1:], ("#" + (units + unit * len(self._sides))[1:]).rstrip()]
 
     def lines(self, row: Record) -> list[str]:
         """The row, under a heading where its collective is another than the last row's."""
@@ -57,7 +62,7 @@ class Table:
         redop, root = row["redop"] or "none", -1 if row["root"] is None else row["root"]
         cells = f"{row['size']:>12}  {_text(row['count']):>12}  {row['type']:>8}  {redop:>6}  {root:>6}"
         if row["skipped"] and not any(row[key] for key, _ in self._sides):
-            width = len(_SIDE_HEAD) * len(self._sides)
+            width = len(self._side(None)) * len(self._sides)
             return f"{cells}{'  skipped: ' + row['skipped']:<{width}}{self._name(row)}"
         remarks = self._remarks(row)
         cells += "".join(self._side(row[key]) for key, _ in self._sides) + self._name(row)
@@ -82,30 +87,36 @@ class Table:
     def _name(self, row: Record) -> str:
         return (f"  {row['backend']:<8}" if self._backends else "") + f"  {row['algorithm']}"
 
-    @staticmethod
-    def _side(side: Record | None) -> str:
+    def _side(self, side: Record | None) -> str:
+        ratio = f"  {_rate(side['time_ratio'] if side else None):>6}" if self._backends else ""
         if side is None:
-            return f"  {'N/A':>7}  {'-':>6}  {'-':>6}  {'-':>6}  {'-':>6}"
+            return f"  {'N/A':>7}  {'-':>6}  {'-':>6}  {'-':>6}  {'-':>6}{ratio}"
         wrong = "N/A" if side["nwrong"] is None else str(side["nwrong"])
         efficiency = "-" if side["efficiency"] is None else f"{side['efficiency'] * 100:.1f}"
         return (
             f"  {_time(side['time']):>7}  {_rate(side['alg_bw']):>6}  {_rate(side['bus_bw']):>6}  {wrong:>6}"
-            f"  {efficiency:>6}"
+            f"  {efficiency:>6}{ratio}"
         )
 
 
 def opening(record: Record) -> list[str]:
-    """Who takes part: the first lines. The first says what was chosen and why."""
+    """What was chosen and why: the first line, before anything runs."""
     world, config = record["world"], record["config"]
-    lines = [f"# {world['why']}; backend {','.join(config['backends'])}; host {world['nodes'][0]['name']}"]
+    return [f"# {world['why']}; backend {','.join(config['backends'])}; host {world['nodes'][0]['name']}"]
+
+
+def joined(record: Record) -> list[str]:
+    """Who takes part, and what moves the data, as it was really loaded: known once the ranks have met."""
+    world, lines = record["world"], []
     for node in world["nodes"]:
         ranks = [rank for rank in world["ranks"] if rank["node"] == world["nodes"].index(node)]
         pinned = [str(cpu) for rank in ranks for cpu in rank["cpu"] or ()]
         where = f"pinned to CPUs {','.join(pinned)}" if pinned else "not pinned"
         lines.append(
-            f"# ranks 0-{len(ranks) - 1} on {node['name']}: {where}; transport {ranks[0]['transport']['node']}"
+            f"# ranks 0-{len(ranks) - 1} on {node['name']}: {where}; transport {ranks[0]['transport']['node']}; "
+            f"{record['config']['buffers']} buffers"
         )
-    return lines
+    return [*lines, *(f"# {backend}: {library}" for backend, library in record["libraries"].items())]
 
 
 def closing(record: Record) -> list[str]:
@@ -132,13 +143,15 @@ def headlines(record: Record) -> list[str]:
             sides = [(row["size"], row[key]) for row in rows for key, _ in _SIDES if row[key]]
             if sides:
                 largest = max(size for size, _ in sides)
-                lines.append(_headline(_VENDOR_WORDS[collective], largest, [s for size, s in sides if size == largest]))
+                at = f" at {_size(largest)}" if largest else ""
+                who = f" by {backend}" if len(record["config"]["backends"]) > 1 else ""
+                best = [side for size, side in sides if size == largest]
+                lines.append(_headline(_VENDOR_WORDS[collective], at + who, best))
     return lines
 
 
-def _headline(word: str, size: int, sides: Sequence[Record]) -> str:
+def _headline(word: str, at: str, sides: Sequence[Record]) -> str:
     """The best of `sides`, all of one size, that can be believed."""
-    at = f" at {_size(size)}" if size else ""
     believed = [side for side in sides if not implausible(side["efficiency"])]
     if not believed:
         return f"{word} Bandwidth: no figure to believe{at} (Efficiency: {_of_ceiling(sides[0])})"
@@ -161,20 +174,33 @@ def legend(record: Record) -> list[str]:
     sides = [row[key] for row in record["results"] for key, _ in _SIDES if row[key]]
     if not sides:
         return []
-    overhead = max(side["harness_overhead"] for side in sides)
     sync = {
         "each": "a barrier before every iteration, whose exit skew is in the time",
         "none": "iterations back to back; a sample is a batch's mean, of about 200 us or more where the loop allows",
     }[config["sync"]]
     lines = [
         "# time: median over samples of the longest of all ranks; sizes are powers of 1024, GB/s = 1e9 bytes/s",
-        f"# sync {config['sync']}: {sync}; harness overhead {overhead:.2f} us",
+        f"# sync {config['sync']}: {sync}; harness overhead {_overhead(record)}",
         f"# cache {config['cache']}: {_cache(config, sides)}",
     ]
     ceilings = sorted({side["ceiling"]["source"] for side in sides if side["ceiling"]})
     if ceilings:
         lines.append(f"# eff: time at the ceiling / time, none where latency dominates; ceiling: {'; '.join(ceilings)}")
+    if len(config["backends"]) > 1:
+        base = config["backends"][0]
+        lines.append(f"# ratio: time over that of {base} (x), whose fastest at that size is 1; above 1 is slower")
     return lines
+
+
+def _overhead(record: Record) -> str:
+    """The most that was measured, for each backend."""
+    most: dict[str, float] = {}
+    for row in record["results"]:
+        for side in (row[key] for key, _ in _SIDES if row[key]):
+            most[row["backend"]] = max(most.get(row["backend"], 0.0), side["harness_overhead"])
+    if len(most) == 1:
+        return f"{next(iter(most.values())):.2f} us"
+    return ", ".join(f"{overhead:.2f} us ({backend})" for backend, overhead in most.items())
 
 
 def _cache(config: Record, sides: Sequence[Record]) -> str:
@@ -192,11 +218,13 @@ def _cache(config: Record, sides: Sequence[Record]) -> str:
 
 
 def best_by_size(record: Record) -> list[str]:
-    """With several algorithms: which is best from which size to which, and where the lead changes beyond noise."""
+    """With several algorithms or backends: which is best from which size to which, and where the lead changes beyond
+    noise."""
     lines = []
     for collective in record["config"]["collectives"]:
         rows = [row for row in record["results"] if row["collective"] == collective]
-        winners = _winners(rows)
+        several = len(record["config"]["backends"]) > 1
+        winners = _winners([(f"{row['backend']} " * several + row["algorithm"], row) for row in rows])
         if not winners or not compared(rows):
             continue
         parts, start = [], winners[0]
@@ -220,13 +248,14 @@ def compared(rows: Sequence[Record]) -> bool:
     return len(sizes) > len(set(sizes))
 
 
-def _winners(rows: Sequence[Record]) -> list[tuple[int, str]]:
-    """(size, algorithm), sizes rising. Where intervals overlap, noise must not change the lead: it stays."""
+def _winners(rows: Sequence[tuple[str, Record]]) -> list[tuple[int, str]]:
+    """(size, name) of the fastest of the named rows, sizes rising. Where intervals overlap, noise must not change the
+    lead: it stays."""
     by_size: dict[int, list[tuple[float, str, Record]]] = {}
-    for row in rows:
+    for name, row in rows:
         side = row["out_of_place"] or row["in_place"]
         if side:
-            by_size.setdefault(row["size"], []).append((side["time"], row["algorithm"], side))
+            by_size.setdefault(row["size"], []).append((side["time"], name, side))
     winners: list[tuple[int, str]] = []
     for size, measured in sorted(by_size.items()):
         _, name, best = min(measured, key=lambda entry: entry[:2])

@@ -1,12 +1,14 @@
 """The buffers of a case on one rank: one set, or enough sets to go round beyond the last-level cache.
 
-May import: numpy, collectives, sweep.
+May import: numpy, collectives, case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from collectives.communicator import Communicator
 from collectives.dtypes import DTYPES, Array
@@ -103,9 +105,16 @@ class Arena:
         return BufferSet(send, recv)
 
 
-def open_arena(case: Case, comm: Communicator, beyond: int) -> Arena:
+def open_arena(case: Case, comm: Communicator, beyond: int, buffers: str) -> Arena:
+    """`buffers` is "registered" for memory that the backend hands out, or "private" for memory it knows nothing of;
+    both lie on the same borders."""
     shape = case.shape(comm.rank, comm.size)
-    return Arena(case, shape, layout(case, comm.rank, comm.size, beyond, 0), comm.allocate)
+    allocate = {"registered": comm.allocate, "private": _private}[buffers]
+    return Arena(case, shape, layout(case, comm.rank, comm.size, beyond, 0), allocate)
+
+
+def _private(count: int, dtype: str) -> Array:
+    return np.empty(count, DTYPES[dtype])
 
 
 def _padded(size: int) -> int:

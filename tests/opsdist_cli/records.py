@@ -15,6 +15,7 @@ def side(**given: Any) -> Record:
         "time": 100.0, "time_min": 90.0, "time_mean": 101.0, "time_max": 120.0, "time_p95": 119.0, "time_p99": None,
         "time_ci95": [95.0, 105.0], "samples": 20, "alg_bw": 104.2, "bus_bw": 104.2, "nwrong": 0, "iterations": 20,
         "iterations_asked": 20, "ceiling": {"time": 92.13, "bus_bw": 113.1, "source": "--peak"}, "efficiency": 0.9213,
+        "time_ratio": None,
         "late_rank": None, "harness_overhead": 0.25, "buffer_sets": 1, "measured_again": False,
     } | given  # fmt: skip
 
@@ -72,6 +73,7 @@ def perf_record(*rows: Record, findings: tuple[Record, ...] = (), exit_code: int
             "sync": "each", "bind": "core", "buffers": "registered", "group_size": None, "peak": None, "floors": [],
             "timeout": 60.0, "budget": None, "inject": [], "rotation_bytes": 32 << 20, "cache_bytes": 32 << 20,
         } | config,
+        "libraries": {"builtin": "opsdist 0.1.0, portable engine over zmq"},
         "results": list(rows),
         "comparison": [],
         "verdict": None,

@@ -3,30 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 import suites.sweep
 from collectives.algorithms import ALGORITHMS
+from collectives.communicator import Communicator
 from collectives.dtypes import DTYPES
 from collectives.errors import PlanError
 from collectives.ops import COLLECTIVES
+from collectives.placement import Placement
+from collectives.rendezvous import Store
 from collectives.select import choose
 from suites.case import Case
 from suites.errors import UsageError
-from suites.sweep import MOST_PROVEN, Cost, Options, Row, plan, prove
+from suites.sweep import MOST_PROVEN, Cost, Options, Row, Sweep, plan, prove
 
 ALL = tuple(COLLECTIVES)
 
 
-def planned(
-    collectives: str | Sequence[str], sizes: Sequence[int] = (1024,), ranks: int = 4, backends: Sequence[str] = ("b",),
-    **given: Any,
-) -> tuple[list[Row], list[Case]]:  # fmt: skip
+@dataclass(frozen=True)
+class Named:
+    """A backend, as far as planning asks."""
+
+    name: str
+    plans: bool = True
+    lacking: tuple[str, str, str] | None = None
+    summary: str = "told"
+
+    def unavailable(self) -> str | None:
+        raise NotImplementedError
+
+    def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
+        return "has it not" if self.lacking == (collective, dtype, operator) else None
+
+    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> Communicator:
+        raise NotImplementedError
+
+
+LIB = Named("lib", plans=False)
+
+
+def swept(
+    collectives: str | Sequence[str], sizes: Sequence[int] = (1024,), ranks: int = 4,
+    backends: Sequence[str | Named] = ("b",), **given: Any,
+) -> Sweep:  # fmt: skip
     names = (collectives,) if isinstance(collectives, str) else tuple(collectives)
-    return plan(Options(names, tuple(sizes), **given), tuple(backends), ranks)
+    rows = [Named(backend) if isinstance(backend, str) else backend for backend in backends]
+    return plan(Options(names, tuple(sizes), **given), rows, ranks)
+
+
+def planned(*given: Any, **named: Any) -> tuple[list[Row], list[Case]]:
+    sweep = swept(*given, **named)
+    return sweep.rows, sweep.cases
 
 
 def test_rows_go_by_collective_then_size_then_algorithm_then_backend() -> None:
@@ -174,3 +205,91 @@ def test_a_case_of_alltoallv_counts_the_fullest_rank() -> None:
     sent = [sum(case.shape(rank, 4).send_counts) for rank in range(4)]
     assert case.bytes_moved(4) == 8 * max(sent) == 8 * 120
     assert replace(case, count=1).bytes_moved(2) == 8
+
+
+def test_a_library_is_one_row_a_size_whatever_algorithms_are_open_to_others() -> None:
+    for algorithms in (("auto",), ("all",), ("all", "auto", "ring"), ("library", "all")):
+        rows, _ = planned("allreduce", [8, 64], backends=["b", LIB], algorithms=algorithms)
+        ours = [row for row in rows if row.backend == "lib"]
+        assert [(row.size, row.algorithm, row.skipped) for row in ours] == [(8, "library", None), (64, "library", None)]
+    rows, _ = planned("allreduce", backends=["b", LIB])
+    assert [(row.backend, row.why) for row in rows][1] == ("lib", "the library chooses")
+
+
+def test_an_algorithm_asked_for_that_a_backend_does_not_run_is_a_row_with_the_reason() -> None:
+    rows, cases = planned("allreduce", backends=["b", LIB], algorithms=("ring", "library"))
+    assert [(row.backend, row.algorithm, row.skipped) for row in rows] == [
+        ("b", "ring", None),
+        ("lib", "ring", "lib runs no plans: its library chooses"),
+        ("b", "library", "allreduce has no algorithm library"),
+        ("lib", "library", None),
+    ]
+    assert [case.backend for case in cases] == ["b", "lib"]
+
+
+def test_a_word_that_is_no_algorithm_of_anybody_is_refused_whoever_is_asked() -> None:
+    with pytest.raises(UsageError, match="did you mean 'ring'"):
+        planned("allreduce", backends=["b", LIB], algorithms=("rign",))
+    with pytest.raises(UsageError, match="unknown allreduce algorithm 'library'"):
+        planned("allreduce", algorithms=("library",))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "skipped"),
+    [
+        (("allreduce", "float32", "prod"), "has it not"),
+        (("allreduce", "float32", "sum"), None),
+        # Where nothing is folded, nobody is asked for an operator.
+        (("broadcast", "float32", "prod"), None),
+        (("broadcast", "float32", "sum"), "has it not"),
+    ],
+)
+def test_what_a_backend_lacks_is_a_row_with_the_reason(lacking: tuple[str, str, str], skipped: str | None) -> None:
+    rows, _ = planned(lacking[0], backends=["b", replace(LIB, lacking=lacking)], redop="prod")
+    assert [row.skipped for row in rows] == [None, skipped]
+
+
+def test_what_a_library_does_costs_nobody_knows_what() -> None:
+    rows, cases = planned("allreduce", [4096], backends=[LIB, "b"], algorithms=("two_shot", "library"))
+    prove(rows, cases, 4)
+    assert [(row.backend, row.cost) for row in rows if not row.skipped] == [("b", Cost(1, 6144)), ("lib", None)]
+
+
+def members(sweep: Sweep) -> list[list[tuple[str, str, int, bool]]]:
+    cases = sweep.cases
+    return [
+        [(c.backend, c.algorithm, c.size, c.in_place) for c in map(cases.__getitem__, indexes)]
+        for indexes in sweep.rounds
+    ]
+
+
+def test_all_backends_take_turns_at_one_size_and_placement() -> None:
+    two = choose("allreduce", 4, 8)[0]
+    assert members(swept("allreduce", [8, 16], backends=["b", LIB, "c"], placement="both")) == [
+        [("b", two, size, place), ("lib", "library", size, place), ("c", two, size, place)]
+        for size in (8, 16)
+        for place in (False, True)
+    ]
+
+
+def test_of_several_algorithms_a_library_takes_turns_with_the_first() -> None:
+    found = members(swept("allgather", backends=["b", LIB], algorithms=("all",)))
+    assert found[0] == [("b", "ring", 1024, False), ("lib", "library", 1024, False)]
+    assert [len(round_) for round_ in found[1:]] == [1] * (len(ALGORITHMS["allgather"]) - 1)
+
+
+def test_with_one_backend_every_case_is_measured_by_itself_in_the_order_of_rows() -> None:
+    sweep = swept("allreduce", [8, 16], algorithms=("ring", "tree"), placement="both")
+    assert sweep.rounds == [(index,) for index in range(8)]
+
+
+def test_who_is_skipped_takes_no_turn() -> None:
+    sweep = swept("allreduce", backends=[replace(LIB, lacking=("allreduce", "float32", "sum")), "b"])
+    assert sweep.rounds == [(0,)]
+    assert sweep.cases[0].backend == "b"
+
+
+def test_a_case_of_a_library_is_told_by_its_backend() -> None:
+    _, (planned_case, by_library) = planned("allreduce", backends=["b", LIB], algorithms=("ring", "library"))
+    assert planned_case.describe() == "allreduce ring, 1024 bytes, float32, out of place"
+    assert by_library.describe() == "allreduce by lib, 1024 bytes, float32, out of place"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opsdist_cli.output.table import Table, best_by_size, closing, costs, headlines, legend, opening
+from opsdist_cli.output.table import Table, best_by_size, closing, costs, headlines, joined, legend, opening
 from tests.opsdist_cli.records import Record, latency, perf_record, row, side
 
 HEADER = """\
@@ -106,14 +106,18 @@ def test_a_row_is_headed_by_its_collective_where_that_changes() -> None:
 
 def test_several_backends_are_named_in_a_column() -> None:
     several = table(backends=("builtin", "mpi"))
-    assert several.header()[0].endswith("eff  backend   algorithm")
-    assert several.row(row()).endswith("  92.1  builtin   ring")
+    assert several.header()[0].endswith("eff   ratio  backend   algorithm")
+    assert several.row(row(out_of_place=side(time_ratio=1.0))).endswith("  92.1    1.00  builtin   ring")
 
 
 def test_the_first_line_says_what_was_chosen_and_why() -> None:
-    assert opening(perf_record(row())) == [
-        "# 2 ranks, as asked; backend builtin; host host",
-        "# ranks 0-1 on host: pinned to CPUs 0,1; transport zmq",
+    assert opening(perf_record(row())) == ["# 2 ranks, as asked; backend builtin; host host"]
+
+
+def test_once_the_ranks_have_met_it_is_said_where_they_are_and_what_they_have_loaded() -> None:
+    assert joined(perf_record(row(), buffers="private")) == [
+        "# ranks 0-1 on host: pinned to CPUs 0,1; transport zmq; private buffers",
+        "# builtin: opsdist 0.1.0, portable engine over zmq",
     ]
 
 

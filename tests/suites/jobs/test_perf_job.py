@@ -2,154 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-import suites.jobs.perf
-from collectives.communicator import Call, Communicator, Stamps, Sync, Work, timed
 from collectives.dtypes import DTYPES, Array
-from collectives.placement import Placement
-from suites.case import Case
 from suites.jobs.arena import MOST_SETS
-from suites.jobs.perf import BATCH_SECONDS, CHUNK_SECONDS, REPEATS, Settings, run
-from suites.launch.rank import RankContext
-
-CASE = Case("told", "allreduce", "any", 4000, 1000, "float32", "sum", 0, False)
-SETTINGS = Settings(
-    loop=20, warmup=5, sync="each", check=True, beyond=0, loop_asked=True, ends=None, peak=None
-)  # fmt: skip
-
-
-@dataclass
-class Clock:
-    """Stands still but for what runs, and one millisecond whenever the copies of the ceiling are timed."""
-
-    now: int = 10**9
-
-    def monotonic(self) -> float:
-        return self.now / 1e9
-
-    def monotonic_ns(self) -> int:
-        self.now += 10**6
-        return self.now
-
-
-@dataclass
-class ToldCall:
-    """A call of one rank: a copy, when it does as it should. Each run takes `comm.seconds`."""
-
-    comm: ToldCommunicator
-    collective: str
-    send: Array | None
-    recv: Array | None
-    algorithm: str = "any"
-    why: str = "told"
-
-    def run(self) -> None:
-        number = len(self.comm.runs)
-        if self.collective == self.comm.watched and self.recv is not None and len(self.recv) > 1:
-            self.comm.runs.append(Run(self, bool((self.recv.view(np.uint8) == 0xFF).all()), self.comm.fills))
-            self.comm.clock.now += round(self.comm.seconds * 1e9)
-            if number in self.comm.idle:
-                return
-        if self.send is not None and self.recv is not None:
-            self.recv[:] = self.send
-
-    def start(self) -> Work:
-        raise NotImplementedError
-
-    def time(self, iterations: int, sync: Sync, batch: int = 1, rotation: Sequence[Call] = ()) -> Stamps:
-        runs = [self.run, *(call.run for call in rotation)]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("collectives.communicator.time", SimpleNamespace(monotonic_ns=lambda: self.comm.clock.now))
-            return timed(runs, iterations, batch if sync == "none" else 1, lambda: None)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of the measured collective: by which call, into a poisoned buffer?, after how many fills of inputs?"""
-
-    call: ToldCall
-    poisoned: bool
-    fills: int
-
-
-@dataclass
-class ToldCommunicator:
-    """A world of one that keeps a diary."""
-
-    clock: Clock
-    seconds: float = 1e-3
-    watched: str = "allreduce"
-    idle: frozenset[int] = frozenset()
-    """Runs, counted from 0, that do nothing at all."""
-    rank: int = 0
-    size: int = 1
-    runs: list[Run] = field(default_factory=list)
-    fills: int = 0
-
-    def allocate(self, count: int, dtype: str) -> Array:
-        return np.empty(count, DTYPES[dtype])
-
-    def bind(self, collective: str, send: Array | None, recv: Array | None, **_: Any) -> Call:
-        return ToldCall(self, collective, send, recv)
-
-    def barrier(self) -> None: ...
-
-    def overhead(self, iterations: int) -> Stamps:
-        return np.zeros((iterations, 2), np.int64)
-
-    def close(self) -> None: ...
-
-    # As a backend.
-    def open(self, *_: Any) -> Communicator:
-        return cast(Communicator, self)
-
-
-class NoStore:
-    def __init__(self, *_: Any) -> None: ...
-
-    def close(self) -> None: ...
+from suites.jobs.ceiling import REPETITIONS
+from suites.jobs.inject import InjectedError
+from suites.jobs.settings import BATCH_SECONDS, CHUNK_SECONDS, REPEATS
+from suites.pattern import Pattern
+from tests.suites.jobs.told import CASE, Clock, ToldCommunicator, reports, tell
 
 
 @pytest.fixture
 def comm(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToldCommunicator]:
     told = ToldCommunicator(Clock())
-    fill = suites.jobs.perf.Pattern.fill
+    fill = Pattern.fill
 
     def counted(self: Any, view: Array, rank: int) -> None:
         told.fills += 1
         fill(self, view, rank)
 
-    monkeypatch.setattr("suites.jobs.perf.time", told.clock)
-    monkeypatch.setattr("suites.jobs.perf.backend_named", lambda name: told)
-    monkeypatch.setattr("suites.jobs.perf.Store", NoStore)
-    monkeypatch.setattr("suites.jobs.perf.Pattern.fill", counted)
+    tell(monkeypatch, told)
+    monkeypatch.setattr("suites.jobs.caserun.Pattern.fill", counted)
     state = np.geterr()
     yield told
     np.seterr(**state)
-
-
-def reports(
-    *cases: Case, inject: Sequence[Mapping[str, Any]] = (), loop: int = 20, **given: Any
-) -> tuple[list[dict[str, Any]], list[int]]:
-    """What the job reports: its cases, and the iterations done at each progress."""
-    told: list[dict[str, Any]] = []
-    arguments = {
-        "cases": [asdict(case) for case in cases or (CASE,)],
-        "settings": asdict(replace(SETTINGS, loop=loop, **given)),
-        "inject": inject,
-    }
-    run(RankContext(Placement(0, 1, 0, 1, 0, 1), arguments, "token", 1.0, "store", told.append))
-    return (
-        [report for report in told if report["type"] in ("case", "skipped")],
-        [report["done"] for report in told if report["type"] == "progress"],
-    )
 
 
 @pytest.mark.parametrize(("loop", "checked"), [(1, [5]), (2, [5, 6]), (20, [5, 24])])
@@ -259,7 +141,7 @@ def test_what_nobody_can_believe_is_measured_once_more(comm: ToldCommunicator) -
 def test_the_ceiling_is_copied_before_and_after_and_counts_what_was_read_and_written(comm: ToldCommunicator) -> None:
     ((report,), _) = reports(replace(CASE, count=1 << 18))
     assert report["ceiling_bytes"] == 4 * (2 << 20)  # half a set to the other, until 8 MiB are read and written
-    assert report["ceiling"] == pytest.approx([1e-3] * 2 * REPEATS)
+    assert report["ceiling"] == pytest.approx([1e-3] * 2 * REPETITIONS)
 
 
 @pytest.mark.parametrize("given", [{"peak": 1e9}, {}])
@@ -282,7 +164,7 @@ def test_small_sets_that_the_caches_would_keep_are_used_once_and_pushed_out_agai
     comm: ToldCommunicator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pushed: list[int] = []
-    monkeypatch.setattr("suites.jobs.perf.Arena.push_out", lambda arena: pushed.append(len(comm.runs)))
+    monkeypatch.setattr("suites.jobs.caserun.Arena.push_out", lambda arena: pushed.append(len(comm.runs)))
     comm.seconds = 1e-6
     _, progress = reports(loop=200, beyond=8 << 20)
     assert progress == [1, 1 + MOST_SETS, 1 + 2 * MOST_SETS, 1 + 3 * MOST_SETS, 199, 200]
@@ -314,7 +196,7 @@ def test_a_fault_strikes_before_its_iteration(
 ) -> None:
     """Back to back, before the batch that its iteration is in (after the run that was checked)."""
     comm.seconds = seconds
-    with pytest.raises(suites.jobs.inject.InjectedError):
+    with pytest.raises(InjectedError):
         reports(inject=[{"fault": "raise", "rank": 0, "at": at}], sync=sync)
     assert len(comm.runs) == after
 
