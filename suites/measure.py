@@ -49,8 +49,8 @@ def measure(
     moves = any(row.least_traffic(ranks, in_place=case.in_place))
     alg_bw = size / time if size and moves else None
     bus_bw = alg_bw * row.bus_factor(ranks) if alg_bw and ranks > 1 else None
-    copied = sum(report["ceiling_bytes"] for report in ordered)
-    ceiling = ceiling_of(case, ranks, copied, ordered[0]["ceiling"], peak)
+    moved = sum(report["ceiling_bytes"] for report in ordered)
+    ceiling = ceiling_of(case, ranks, moved, ordered[0]["ceiling"], ordered[0]["ceiling_source"], peak)
     # Where the ceiling is below what any agreement of ranks takes, latency dominates and efficiency says nothing.
     efficiency = ceiling.time / time if ceiling and ceiling.time >= base.latency else None
     return Measurement(
@@ -94,18 +94,20 @@ def _late_rank(stamps: Sequence[Sequence[Sequence[int]]]) -> int | None:
     return rank if 2 * counts[rank] > entries.shape[1] and gap > CLOCK_ERROR else None
 
 
-def ceiling_of(case: Case, ranks: int, copied: float, seconds: Sequence[float], peak: float | None) -> Ceiling | None:
-    """The ceiling, where all ranks together copied (read and wrote) `copied` bytes in the best of `seconds`. `peak` is
-    a bus bandwidth that replaces the measured one. None where nothing must move or nothing was measured."""
+def ceiling_of(
+    case: Case, ranks: int, moved: float, seconds: Sequence[float], source: str, peak: float | None
+) -> Ceiling | None:
+    """The ceiling, where all ranks together read and wrote `moved` bytes in the best of `seconds`. `peak` is a bus
+    bandwidth that replaces the measured one. None where nothing must move or nothing was measured."""
     row, size = COLLECTIVES[case.collective], case.bytes_moved(ranks)
     factor = row.bus_factor(ranks) if ranks > 1 else 0.0
     if peak is not None:
         return Ceiling(size * factor / peak, peak, "--peak") if size and factor else None
     least = sum(row.least_traffic(ranks, in_place=case.in_place)) * size
-    if not least or not copied or not seconds:
+    if not least or not moved or not seconds:
         return None
-    time = least / copied * min(seconds)
-    return Ceiling(time, size * factor / time if factor else None, "numpy copy by all ranks, a lower bound")
+    time = least / moved * min(seconds)
+    return Ceiling(time, size * factor / time if factor else None, source)
 
 
 def _wrong(ordered: Sequence[Mapping[str, Any]]) -> tuple[WrongData, ...]:

@@ -81,6 +81,14 @@ def time(
 ) -> tuple[int, tuple[Any, ...] | None]:
     """The timed loop: the number of the next call, and how it ended. `stamps` takes (samples, 2) int64, in ns."""
 
+def traffic(
+    memory: Buffer, starts: list[int], part: int, reads: int, writes: int, times: int, streaming: bool, /
+) -> int:
+    """Read `reads` parts that lie in a row and write the `writes` parts after them; `times` times, at the starts in turn.
+
+    Returns nanoseconds. Starts and parts are in bytes, multiples of 8. Raises ValueError.
+    """
+
 def overhead(iterations: int, stamps: Any) -> None:
     """The timed loop around nothing."""
 

@@ -17,7 +17,7 @@ from collectives.ops import COLLECTIVES
 from suites.case import Case
 from suites.jobs.agree import Shared
 from suites.jobs.arena import Arena, open_arena
-from suites.jobs.ceiling import Copied, copy_all
+from suites.jobs.ceiling import Moved, move_all
 from suites.jobs.inject import Injector
 from suites.jobs.settings import BATCH_SECONDS, CHUNK_SECONDS, REPEATS, Settings
 from suites.measure import ceiling_of
@@ -32,7 +32,7 @@ _POISON = 0xFF
 class _Found:
     """What a measurement has gathered on this rank."""
 
-    before: Copied
+    before: Moved
     stamps: list[Stamps] = field(default_factory=list)
     runs: list[int] = field(default_factory=list)
     passes: list[int] = field(default_factory=list)
@@ -168,6 +168,7 @@ class CaseRun:
             "passes": found.passes,
             "ceiling": [*found.before.seconds, *after.seconds],
             "ceiling_bytes": after.nbytes,
+            "ceiling_source": after.source,
             "sets": len(self._arena.sets),
             "checked": found.checked,
             "failed": found.failed,
@@ -181,7 +182,8 @@ class CaseRun:
         # Never longer than the median of the longest, so whatever the controller will not believe is found here.
         spent = self.shared.largest(own)
         copied = self.shared.total(report["ceiling_bytes"])
-        ceiling = ceiling_of(self.case, self.comm.size, copied, report["ceiling"], self.settings.peak)
+        seconds, source, peak = report["ceiling"], report["ceiling_source"], self.settings.peak
+        ceiling = ceiling_of(self.case, self.comm.size, copied, seconds, source, peak)
         return ceiling is not None and ceiling.time > IMPLAUSIBLE * spent
 
     def _refill(self) -> None:
@@ -229,8 +231,10 @@ class CaseRun:
             self._found.judge(self._pattern.check(pair.recv, pieces) if pair.recv is not None else None)
         return stamps
 
-    def _ceiling(self) -> Copied:
-        return Copied() if self.settings.peak is not None else copy_all(self._arena, self.comm, self.shared)
+    def _ceiling(self) -> Moved:
+        if self.settings.peak is not None:
+            return Moved()
+        return move_all(self.case, self._arena, self.comm, self.shared)
 
 
 def _wrong(wrong: Wrong) -> dict[str, Any]:

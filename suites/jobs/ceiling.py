@@ -1,66 +1,104 @@
 """The ceiling: how fast the memory of all ranks together reads and writes, at the footprint of the case.
 
-Each rank copies within its own buffer sets, about as much as any other, and all at the same time. numpy's copy stands
-in for the best that memory can do, so the figure is a lower bound.
+Every rank reads and writes within its own buffer sets, in the collective's own mix, and all at the same time. The
+native core's loops do it, with plain and with streaming stores, of which the better counts. Without the core numpy's
+copy stands in for them, and then the figure is a lower bound.
 May import: numpy, collectives, arena, agree.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from fractions import Fraction
 
 import numpy as np
 
+from collectives import native
 from collectives.communicator import Communicator
-from collectives.dtypes import Array
+from collectives.ops import COLLECTIVES
+from suites.case import Case
 from suites.jobs.agree import Shared
 from suites.jobs.arena import Arena
 
 LEAST_FOR_CEILING = 64 << 10
 """Where no rank's buffers reach this, latency is measured, not bandwidth: no ceiling."""
-LEAST_COPIED = 8 << 10
-"""A rank with less (a leaf of gather) does not take part in the ceiling: its copies would measure numpy."""
-COPIED_BYTES = 8 << 20
+LEAST_MOVED = 8 << 10
+"""A rank with less (a leaf of gather) does not take part in the ceiling: its moves would measure the calls."""
+MOVED_BYTES = 8 << 20
 """What a rank reads and writes, at the least, in a repetition of the ceiling: about 1 ms, so that leaving the barrier
 does not matter."""
 REPETITIONS = 3
+_WORD = 8
+
+Mover = Callable[[np.ndarray, Sequence[int], int, int, int, int], float]
+"""(memory in bytes, starts, bytes of a part, parts read, parts written, times) -> seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class Moved:
     """`nbytes` is what this rank read and wrote in a repetition; `seconds` what the slowest rank took, one entry a
-    repetition. Nothing where nothing was copied."""
+    repetition; `source` how. Nothing where nothing was moved."""
 
     nbytes: int = 0
     seconds: tuple[float, ...] = ()
+    source: str = ""
 
 
-def copy_all(arena: Arena, comm: Communicator, shared: Shared) -> Copied:
-    """Copy on all ranks, which must call it together, and time it. Overwrites the buffers."""
-    item = arena.memory.itemsize
-    half = arena.layout.set_bytes // 2 // item
-    own = 2 * half * item
+def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Moved:
+    """Move on all ranks, which must call it together, and time it. Overwrites the buffers."""
+    reads, writes = mix(*COLLECTIVES[case.collective].least_traffic(comm.size, in_place=case.in_place))
+    source, movers = ways()
+    if not native.core():
+        reads, writes = 1, 1
+    part = arena.layout.set_bytes // (reads + writes) // _WORD * _WORD
+    own = (reads + writes) * part
     largest = int(shared.largest(own))
     if largest < LEAST_FOR_CEILING:
-        return Copied()
-    times = max(COPIED_BYTES, largest) // own if own >= LEAST_COPIED else 0
-    # The sets go round from one repetition to the next: with a cold cache, the copies are cold too.
-    pairs = cycle(_halves(arena, half))
+        return Moved()
+    times = max(MOVED_BYTES, largest) // own if own >= LEAST_MOVED else 0
+    memory = arena.memory.view(np.uint8)
+    starts = [index * arena.layout.stride for index in range(len(arena.sets))]
     seconds = []
-    for _ in range(REPETITIONS + 1):
-        turn = list(islice(pairs, times))
+    for number in range(1 + REPETITIONS * len(movers)):
         comm.barrier()
-        start = time.monotonic_ns()
-        for into, source in turn:
-            np.copyto(into, source)
-        seconds.append((time.monotonic_ns() - start) / 1e9)
-    return Copied(own * times, tuple(shared.largest(second) for second in seconds[1:]))
+        spent = movers[number % len(movers)](memory, starts, part, reads, writes, times) if times else 0.0
+        # The sets go round from one repetition to the next: with a cold cache, this is cold too.
+        turn = times % len(starts)
+        starts = starts[turn:] + starts[:turn]
+        seconds.append(spent)
+    return Moved(own * times, tuple(shared.largest(second) for second in seconds[1:]), source)
 
 
-def _halves(arena: Arena, half: int) -> list[tuple[Array, Array]]:
-    """The two halves, `half` elements each, of every set."""
-    stride = arena.layout.stride // arena.memory.itemsize
-    starts = [index * stride for index in range(len(arena.sets))]
-    return [(arena.memory[start : start + half], arena.memory[start + half : start + 2 * half]) for start in starts]
+def mix(read: float, written: float) -> tuple[int, int]:
+    """The least whole numbers of parts read and written in this relation; something is read and written at least."""
+    parts = [Fraction(share).limit_denominator(1 << 16) for share in (read, written)]
+    common = math.lcm(*(part.denominator for part in parts))
+    reads, writes = (int(part * common) for part in parts)
+    divisor = math.gcd(reads, writes) or 1
+    return max(reads // divisor, 1), max(writes // divisor, 1)
+
+
+def ways() -> tuple[str, list[Mover]]:
+    """What moves memory here, in words for the record, and how."""
+    core = native.core()
+    if core is None:
+        return "numpy copy by all ranks, a lower bound", [_copy_by_numpy]
+
+    def mover(streaming: bool) -> Mover:
+        return lambda memory, starts, part, reads, writes, times: (
+            core.traffic(memory, list(starts), part, reads, writes, times, streaming) / 1e9
+        )
+
+    return "memory traffic of all ranks", [mover(streaming=False), mover(streaming=True)]
+
+
+def _copy_by_numpy(memory: np.ndarray, starts: Sequence[int], part: int, reads: int, writes: int, times: int) -> float:
+    pairs = [(memory[start + part : start + 2 * part], memory[start : start + part]) for start in starts]
+    begin = time.monotonic_ns()
+    for number in range(times):
+        into, source = pairs[number % len(pairs)]
+        np.copyto(into, source)
+    return (time.monotonic_ns() - begin) / 1e9

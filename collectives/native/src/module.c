@@ -6,6 +6,7 @@ static PyMethodDef methods[] = {
     {"copy", od_python_copy, METH_VARARGS, "Copy bytes."},
     {"features", od_python_features, METH_NOARGS, "The instruction set in use."},
     {"choose", od_python_choose, METH_VARARGS, "Use another instruction set."},
+    {"traffic", od_python_traffic, METH_VARARGS, "Read and write memory."},
     {"time", od_python_time, METH_VARARGS, "The timed loop."},
     {"overhead", od_python_overhead, METH_VARARGS, "The timed loop around nothing."},
     {"inbox_length", od_python_inbox_length, METH_VARARGS, "Bytes of an inbox."},

@@ -12,6 +12,9 @@ PyObject *od_python_copy(PyObject *module, PyObject *arguments);
 PyObject *od_python_features(PyObject *module, PyObject *arguments);
 PyObject *od_python_choose(PyObject *module, PyObject *arguments);
 
+/* python_traffic.c */
+PyObject *od_python_traffic(PyObject *module, PyObject *arguments);
+
 /* python_channel.c */
 int od_python_add_types(PyObject *module);
 PyObject *od_python_time(PyObject *module, PyObject *arguments);

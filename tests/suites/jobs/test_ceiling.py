@@ -1,0 +1,72 @@
+"""What the ceiling moves: the collective's own mix, with the better of the core's two ways."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from collectives import native
+from collectives.backends.builtin import BuiltinCommunicator
+from collectives.ops import COLLECTIVES
+from suites.case import Case
+from suites.jobs.agree import Shared
+from suites.jobs.arena import open_arena
+from suites.jobs.ceiling import REPETITIONS, mix, move_all, ways
+from tests.collectives.inproc_world import run_threads
+from tests.collectives.native.native_world import communicators
+
+
+@pytest.mark.parametrize(
+    ("collective", "ranks", "in_place", "parts"),
+    [
+        ("allreduce", 4, False, (1, 1)),
+        ("allgather", 4, False, (1, 4)),
+        ("allgather", 4, True, (1, 3)),
+        ("reduce_scatter", 3, False, (3, 1)),
+        ("broadcast", 8, False, (1, 8)),
+        ("gather", 5, True, (1, 1)),
+        ("barrier", 4, False, (1, 1)),
+    ],
+)
+def test_the_mix_of_a_collective(collective: str, ranks: int, in_place: bool, parts: tuple[int, int]) -> None:
+    assert mix(*COLLECTIVES[collective].least_traffic(ranks, in_place=in_place)) == parts
+
+
+def test_what_is_read_is_what_is_written() -> None:
+    core = native.core()
+    assert core is not None
+    for streaming in (False, True):
+        memory = np.arange(5 * 1024, dtype=np.uint64)
+        before = memory.copy()
+        assert core.traffic(memory, [1024 * 8], 512 * 8, 2, 1, 3, streaming) > 0
+        wanted = before.copy()
+        wanted[2048:2560] = before[1024:1536] + before[1536:2048]
+        assert (memory == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("starts", "part", "reads", "writes"),
+    [([0], 12, 1, 1), ([4], 8, 1, 1), ([64], 32, 1, 1), ([], 8, 1, 1), ([0], 8, 0, 1)],
+)
+def test_nothing_outside_the_memory(starts: list[int], part: int, reads: int, writes: int) -> None:
+    core = native.core()
+    assert core is not None
+    with pytest.raises(ValueError, match=r"part|start"):
+        core.traffic(bytearray(100), starts, part, reads, writes, 1, False)
+
+
+@pytest.mark.parametrize("core", [True, False])
+def test_all_ranks_move_in_each_way_and_the_source_says_how(core: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not core:
+        monkeypatch.setattr("collectives.native.core", lambda: None)
+    case = Case("builtin", "allgather", "ring", 1 << 20, 1 << 17, "float32", "sum", 0, False)
+
+    def rank(comm: BuiltinCommunicator) -> object:
+        return move_all(case, open_arena(case, comm, 0, "registered"), comm, Shared(comm))
+
+    with communicators(2) as world:
+        first, second = run_threads([lambda comm=comm: rank(comm) for comm in world])  # type: ignore[misc]
+    assert first == second
+    assert len(first.seconds) == REPETITIONS * len(ways()[1])
+    assert first.nbytes > 7 << 20
+    assert ("lower bound" in first.source) is not core
