@@ -84,7 +84,7 @@ def time(
 def traffic(
     memory: Buffer, starts: list[int], part: int, reads: int, writes: int, times: int, streaming: bool, /
 ) -> int:
-    """Read `reads` parts that lie in a row and write the `writes` parts after them; `times` times, at the starts in turn.
+    """Read `reads` parts in a row and write the `writes` parts after them; `times` times, at the starts in turn.
 
     Returns nanoseconds. Starts and parts are in bytes, multiples of 8. Raises ValueError.
     """
