@@ -123,9 +123,9 @@ static const unsigned char item_sizes[OD_DTYPES] = {
 
 size_t od_item_size(int dtype) { return item_sizes[dtype]; }
 
-/* Bytes of a block's accumulator. It, the results and what is read of the operands share the first-level cache. Streamed
- * blocks are small: the shorter the turns of reading and streaming, the better they overlap (measured: from memory,
- * blocks of 512 reach the bandwidth of a copy, those of 4096 three quarters of it; below 512 the calls tell). */
+/* Bytes of a block's accumulator. It, the results and what is read of the operands share the first-level cache.
+ * Streamed blocks are small: the shorter the turns of reading and streaming, the better they overlap (measured: from
+ * memory, blocks of 512 reach the bandwidth of a copy, those of 4096 three quarters; below 512 the calls tell). */
 enum { BLOCK = 2048, STREAMED_BLOCK = 512 };
 
 /* Elements of the first block: what brings `output` to the start of a line, if elements can do that. */
