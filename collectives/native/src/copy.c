@@ -23,8 +23,10 @@ void od_stream(void *to, const void *from, size_t length) {
         memcpy(out, in, length);
         return;
     }
-    memcpy(out, in, head);
-    out += head, in += head, length -= head;
+    if (head > 0) {
+        memcpy(out, in, head);
+        out += head, in += head, length -= head;
+    }
     for (; length >= OD_LINE; out += OD_LINE, in += OD_LINE, length -= OD_LINE) {
         __m128i a = _mm_loadu_si128((const void *)in);
         __m128i b = _mm_loadu_si128((const void *)(in + 16));
@@ -35,7 +37,8 @@ void od_stream(void *to, const void *from, size_t length) {
         _mm_stream_si128((void *)(out + 32), c);
         _mm_stream_si128((void *)(out + 48), d);
     }
-    memcpy(out, in, length);
+    if (length > 0)
+        memcpy(out, in, length);
 }
 
 void od_stream_end(void) {
@@ -53,6 +56,8 @@ void od_stream_end(void) {}
 #endif
 
 void od_copy(void *to, const void *from, size_t length, bool streaming) {
+    if (length == 0)
+        return; /* The addresses may be NULL, which memcpy may not see. */
     if (!streaming) {
         memcpy(to, from, length);
         return;

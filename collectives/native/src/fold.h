@@ -2,8 +2,8 @@
  *
  * Operands are combined in list order; float16 and bfloat16 are accumulated in float32 and rounded once, to the nearest
  * even; integers wrap; a divisor (operator avg, last fold) divides as C does, integers towards zero.
- * Of NaNs only that they are NaN is promised; minimum and maximum order signed zeros as numpy does on the same processor
- * (fold_scalar.h). Buffers may begin at any address.
+ * Of NaNs only that they are NaN is promised; minimum and maximum order signed zeros as numpy does on the same
+ * processor (fold_scalar.h). Buffers may begin at any address.
  */
 #ifndef OPSDIST_FOLD_H
 #define OPSDIST_FOLD_H

@@ -2,7 +2,7 @@
  *
  *   OD_NAME(name)      the name of a function or table of this instruction set
  *   OD_TARGET          the attribute that lets the compiler use it
- *   OD_HALVES          undefined, or 4, 8 or 16: that many float16 are converted by one instruction
+ *   OD_HALVES          undefined, or 4, 8 or 16: that many 16-bit floats are converted at a time (fold_halves.h)
  *
  * Each loop may write over one of its operands, exactly, so no pointer is `restrict`; OD_INDEPENDENT says instead that
  * iterations do not depend on each other. Elements are read and written through memcpy: any address will do, and it
@@ -74,98 +74,24 @@ OD_WIDE(max_float64, double, greater_float64)
     OD_BINARY(name##_step, float, float, OD_AS_IS, uint16_t, widen, combine, OD_AS_IS)                                 \
     OD_BINARY(name##_end, uint16_t, float, OD_AS_IS, uint16_t, widen, combine, narrow)
 
+OD_UNARY(widen_bfloat16, float, uint16_t, bfloat16_to_float32(one))
+OD_UNARY(widen_float16, float, uint16_t, float16_to_float32(one))
+
+#ifndef OD_HALVES
+
 OD_NARROW(sum_bfloat16, bfloat16_to_float32, float32_to_bfloat16, OD_PLUS)
 OD_NARROW(prod_bfloat16, bfloat16_to_float32, float32_to_bfloat16, OD_TIMES)
 OD_NARROW(min_bfloat16, bfloat16_to_float32, float32_to_bfloat16, lesser_float32)
 OD_NARROW(max_bfloat16, bfloat16_to_float32, float32_to_bfloat16, greater_float32)
-OD_UNARY(widen_bfloat16, float, uint16_t, bfloat16_to_float32(one))
-OD_UNARY(divide_bfloat16, uint16_t, float, float32_to_bfloat16(one / (float)(double)divisor))
-
-OD_UNARY(widen_float16, float, uint16_t, float16_to_float32(one))
-OD_UNARY(divide_float16, uint16_t, float, float32_to_float16(one / (float)(double)divisor))
-
-#ifndef OD_HALVES
-
 OD_NARROW(sum_float16, float16_to_float32, float32_to_float16, OD_PLUS)
 OD_NARROW(prod_float16, float16_to_float32, float32_to_float16, OD_TIMES)
 OD_NARROW(min_float16, float16_to_float32, float32_to_float16, lesser_float32)
 OD_NARROW(max_float16, float16_to_float32, float32_to_float16, greater_float32)
+OD_UNARY(divide_bfloat16, uint16_t, float, float32_to_bfloat16(one / (float)(double)divisor))
+OD_UNARY(divide_float16, uint16_t, float, float32_to_float16(one / (float)(double)divisor))
 
-#else /* Compilers do not find these instructions by themselves. */
-
-#if OD_HALVES == 16
-typedef __m512 OD_NAME(floats);
-#define OD_LOAD(at) _mm512_loadu_ps((const void *)(at))
-#define OD_STORE(at, value) _mm512_storeu_ps((void *)(at), value)
-#define OD_LOAD_HALVES(at) _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(at)))
-#define OD_STORE_HALVES(at, value) _mm256_storeu_si256((void *)(at), _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT))
-#define OD_OR_NAN(value, one) _mm512_mask_mov_ps(value, _mm512_cmp_ps_mask(one, one, _CMP_UNORD_Q), one)
-#define OD_MIN_OF(one, other) OD_OR_NAN(_mm512_min_ps(one, other), one)
-#define OD_MAX_OF(one, other) OD_OR_NAN(_mm512_max_ps(one, other), one)
-#elif OD_HALVES == 8
-typedef __m256 OD_NAME(floats);
-#define OD_LOAD(at) _mm256_loadu_ps((const void *)(at))
-#define OD_STORE(at, value) _mm256_storeu_ps((void *)(at), value)
-#define OD_LOAD_HALVES(at) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(at)))
-#define OD_STORE_HALVES(at, value) _mm_storeu_si128((void *)(at), _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT))
-#define OD_OR_NAN(value, one) _mm256_blendv_ps(value, one, _mm256_cmp_ps(one, one, _CMP_UNORD_Q))
-#define OD_MIN_OF(one, other) OD_OR_NAN(_mm256_min_ps(one, other), one)
-#define OD_MAX_OF(one, other) OD_OR_NAN(_mm256_max_ps(one, other), one)
 #else
-typedef float32x4_t OD_NAME(floats);
-#define OD_LOAD(at) vreinterpretq_f32_u8(vld1q_u8((const void *)(at)))
-#define OD_STORE(at, value) vst1q_u8((void *)(at), vreinterpretq_u8_f32(value))
-#define OD_LOAD_HALVES(at) vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8((const void *)(at))))
-#define OD_STORE_HALVES(at, value) vst1_u8((void *)(at), vreinterpret_u8_f16(vcvt_f16_f32(value)))
-#define OD_MIN_OF(one, other) vminq_f32(one, other)
-#define OD_MAX_OF(one, other) vmaxq_f32(one, other)
-#endif
-
-/* The rest of fewer than OD_HALVES elements goes, padded with zeros, through the same instructions. */
-#define OD_BINARY_HALVES(name, out_type, store, first_type, load_first, combine)                                       \
-    static OD_TARGET void OD_NAME(name)(void *out, const void *first, const void *second, size_t count) {              \
-        char *to = out;                                                                                                \
-        const char *one = first, *other = second;                                                                      \
-        for (; count >= OD_HALVES; count -= OD_HALVES) {                                                               \
-            OD_NAME(floats) a = load_first(one), b = OD_LOAD_HALVES(other);                                            \
-            store(to, combine(a, b));                                                                                  \
-            to += OD_HALVES * sizeof(out_type);                                                                        \
-            one += OD_HALVES * sizeof(first_type);                                                                     \
-            other += OD_HALVES * sizeof(uint16_t);                                                                     \
-        }                                                                                                              \
-        if (count > 0) {                                                                                               \
-            out_type results[OD_HALVES];                                                                               \
-            first_type ones[OD_HALVES] = {0};                                                                          \
-            uint16_t others[OD_HALVES] = {0};                                                                          \
-            memcpy(ones, one, count * sizeof *ones);                                                                   \
-            memcpy(others, other, count * sizeof *others);                                                             \
-            OD_NAME(floats) a = load_first(ones), b = OD_LOAD_HALVES(others);                                          \
-            store(results, combine(a, b));                                                                             \
-            memcpy(to, results, count * sizeof *results);                                                              \
-        }                                                                                                              \
-    }
-
-#define OD_NARROW_HALVES(name, combine)                                                                                \
-    OD_BINARY_HALVES(name##_two, uint16_t, OD_STORE_HALVES, uint16_t, OD_LOAD_HALVES, combine)                         \
-    OD_BINARY_HALVES(name##_start, float, OD_STORE, uint16_t, OD_LOAD_HALVES, combine)                                 \
-    OD_BINARY_HALVES(name##_step, float, OD_STORE, float, OD_LOAD, combine)                                            \
-    OD_BINARY_HALVES(name##_end, uint16_t, OD_STORE_HALVES, float, OD_LOAD, combine)
-
-OD_NARROW_HALVES(sum_float16, OD_PLUS)
-OD_NARROW_HALVES(prod_float16, OD_TIMES)
-OD_NARROW_HALVES(min_float16, OD_MIN_OF)
-OD_NARROW_HALVES(max_float16, OD_MAX_OF)
-
-#undef OD_LOAD
-#undef OD_STORE
-#undef OD_LOAD_HALVES
-#undef OD_STORE_HALVES
-#undef OD_OR_NAN
-#undef OD_MIN_OF
-#undef OD_MAX_OF
-#undef OD_BINARY_HALVES
-#undef OD_NARROW_HALVES
-
+#include "fold_halves.h"
 #endif
 
 /* Averages. The divisor may exceed the type. A quotient of integers of up to 32 bits, taken in a float that holds both

@@ -1,5 +1,6 @@
-/* One element at a time: what the loops of fold_kernels.h are made of. Everything is branch-free, so that a compiler
- * turns it into vector instructions, and gives the bits that numpy and ml_dtypes give; of NaNs, only that they are. */
+/* One element at a time: what the loops of fold_kernels.h are made of. What loops call is free of branches, so that a
+ * compiler turns it into vector instructions, and gives the bits that numpy and ml_dtypes give; of NaNs, only that
+ * they are. */
 #ifndef OPSDIST_FOLD_SCALAR_H
 #define OPSDIST_FOLD_SCALAR_H
 

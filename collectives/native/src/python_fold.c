@@ -90,8 +90,8 @@ PyObject *od_python_fold(PyObject *module, PyObject *arguments) {
     }
     Py_ssize_t number = PyList_Size(operands), total = number + PyList_Size(outputs);
     if (number == 0 || total == number || total > INT32_MAX)
-        return PyErr_Format(PyExc_ValueError, "%zd operands and %zd outputs; there must be at least one of each", number,
-                            total - number);
+        return PyErr_Format(PyExc_ValueError, "%zd operands and %zd outputs; there must be at least one of each",
+                            number, total - number);
     PyObject *result = NULL;
     struct buffers buffers = {PyMem_Calloc((size_t)total, sizeof(Py_buffer)), 0, number};
     void **addresses = PyMem_Calloc((size_t)total, sizeof(void *));
