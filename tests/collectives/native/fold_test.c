@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../collectives/native/src/fold.h"
+#include "fold.h"
 
 enum { MOST_OPERANDS = 8, MOST_OUTPUTS = 3, CANARIES = 80, CANARY = 0xA5 };
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.collectives.native.scenarios import write_all
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "collectives" / "native" / "src"
@@ -31,11 +34,15 @@ class Way:
 
 @dataclass(frozen=True)
 class Program:
-    """A test program beside this file, the sources it is linked with, its own flags, and the rows of WAYS it takes."""
+    """A test program beside this file, the sources it is linked with, its own flags, and the rows of WAYS it takes.
+
+    `arguments` writes what the program reads into a folder, and says what it is called with.
+    """
 
     sources: tuple[str, ...]
     flags: tuple[str, ...]
     ways: tuple[str, ...]
+    arguments: Callable[[Path], list[str]] = lambda folder: []
 
 
 STRICT = ("-std=c11", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
@@ -55,6 +62,13 @@ WAYS = {
 
 PROGRAMS = {
     "fold_test.c": Program(("fold.c", "copy.c"), ("-lm",), ("plain", "address", "aarch64")),
+    # Its ranks are threads, so that the thread sanitizer sees who may touch what.
+    "ranks_test.c": Program(
+        ("channel.c", "copy.c", "execute.c", "fold.c", "program.c", "wait.c"),
+        ("-pthread",),
+        tuple(WAYS),
+        lambda folder: write_all(folder, times=100),
+    ),
 }
 
 
@@ -66,8 +80,8 @@ def test_program(name: str, way: str, tmp_path: Path) -> None:
             pytest.skip(f"no {command}: apt-get install {how.package}")
     built = tmp_path / "program"
     sources = [HERE / name, *(SOURCES / source for source in program.sources)]
-    run([how.compiler, *STRICT, *how.flags, *map(str, sources), "-o", str(built), *program.flags])
-    run([*how.runner, str(built)])
+    run([how.compiler, *STRICT, *how.flags, f"-I{SOURCES}", *map(str, sources), "-o", str(built), *program.flags])
+    run([*how.runner, str(built), *program.arguments(tmp_path)])
 
 
 def run(command: list[str]) -> None:
