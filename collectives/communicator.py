@@ -60,6 +60,10 @@ class Communicator(Protocol):
     transport: str
     """The way between ranks, in a word, as the record gives it."""
 
+    @property
+    def registered(self) -> int:
+        """Bytes of this rank's memory that peers on its host can see, at the moment."""
+
     def allocate(self, count: int, dtype: str) -> Array:
         """A buffer that this backend moves best."""
 

@@ -46,6 +46,10 @@ class Engine(Protocol):
     rank: int
     size: int
 
+    @property
+    def registered(self) -> int:
+        """Bytes handed out and not yet given back, where peers can see them."""
+
     def allocate(self, count: int, dtype: np.dtype[Any]) -> Array:
         """Memory that this engine moves best. Raises ResourceError."""
 

@@ -84,6 +84,8 @@ class PortableChannel:
 class PortableEngine:
     """Over an engine of progress.py, which is closed with it. `why` says why it was taken, where that matters."""
 
+    registered = 0
+
     def __init__(self, engine: Engine, why: str = "") -> None:
         self._engine = engine
         self.transport = engine.transport.name

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import dataclass
 
 from probes.host import Host
 
@@ -16,6 +18,14 @@ _STATES = {
     "X": "dead",
     "I": "idle",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Of one process: the most it ever had resident, and what of shared memory it has resident now."""
+
+    peak_bytes: int
+    shared_bytes: int
 
 
 def state(host: Host, pid: int) -> str | None:
@@ -46,3 +56,15 @@ def parse_cpu_seconds(stat: str) -> float | None:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (IndexError, ValueError):
         return None
+
+
+def memory(host: Host, pid: int) -> Memory | None:
+    """None when there is no such process or the kernel does not tell."""
+    text = host.read(f"/proc/{pid}/status")
+    return None if text is None else parse_memory(text)
+
+
+def parse_memory(status: str) -> Memory | None:
+    """VmHWM and RssShmem of a `status` file, see proc(5); "kB" there is 1024 bytes."""
+    found = {name: int(number) << 10 for name, number in re.findall(r"^(VmHWM|RssShmem):\s+(\d+) kB$", status, re.M)}
+    return Memory(found["VmHWM"], found["RssShmem"]) if len(found) == 2 else None

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collectives import native
 from tests.leftovers import RunSpace, until
 
 OPSDIST = (sys.executable, "-m", "opsdist_cli")
 SMALL = ("allreduce", "--size", "4K", "--loop", "4", "--cache", "warm")
 """The smallest run that has a first iteration, a middle and an end."""
-ENDLESS = ("allreduce", "--size", "4K,64M", "--loop", "300", "--cache", "warm", "--no-check", "--peak", "100GB/s")
+ENDLESS = ("allreduce", "--size", "4K,64M", "--loop", "5000", "--cache", "warm", "--no-check", "--peak", "100GB/s")
 """A row that is soon complete, then transfers of 64 MiB with nothing between them, for a minute or more."""
+TRANSPORT = "shm" if native.core() else "zmq"
+"""What the built-in backend runs over here."""
 PATIENCE = 60.0
 """Seconds after which a run counts as hung, whatever the machine is busy with."""
 PROMISED = 5.0

@@ -66,6 +66,10 @@ class BuiltinCommunicator:
         self._close = close
         self._barrier: Program | None = None
 
+    @property
+    def registered(self) -> int:
+        return self.engine.registered
+
     def allocate(self, count: int, dtype: str) -> Array:
         return self.engine.allocate(count, dtype_named(dtype)[1])
 

@@ -212,6 +212,10 @@ class NativeEngine:
         self.world = _core.World(rank, [mapped.address for mapped in regions], region.length, *patience)
         self._channels: list[NativeChannel] = []
 
+    @property
+    def registered(self) -> int:
+        return self.region.taken
+
     def allocate(self, count: int, dtype: np.dtype[Any]) -> Array:
         return self.region.allocate(count, dtype)
 

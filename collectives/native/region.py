@@ -94,6 +94,11 @@ class Region:
     def length(self) -> int:
         return self._mapping.length
 
+    @property
+    def taken(self) -> int:
+        """Bytes in use."""
+        return self.length - sum(stop - start for start, stop in self._free)
+
     def take(self, nbytes: int) -> int:
         """The offset of zeroed memory, on a page; large ones on a huge page. Raises ResourceError."""
         length = _up(max(nbytes, 1), PAGE)

@@ -6,7 +6,6 @@ May import: numpy, collectives, case, launch.rank's context, and from this packa
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from collectives.rendezvous import Store
 from suites.case import Case
 from suites.jobs.agree import Shared
 from suites.jobs.caserun import CaseRun
+from suites.jobs.footprint import Footprint
 from suites.jobs.inject import Injector
 from suites.jobs.rounds import Round
 from suites.jobs.settings import Settings
@@ -46,7 +46,7 @@ def run(context: RankContext) -> None:
     for name, comm in comms.items():
         named = {"backend": name, "library": comm.library, "transport": comm.transport}
         context.report({"type": "ready", **named, **_floor(comm)})
-    left = len(cases)
+    footprint, left = Footprint(), len(cases)
     for number, indexes in enumerate(context.arguments["rounds"]):
         members = []
         for index in indexes:
@@ -54,9 +54,10 @@ def run(context: RankContext) -> None:
             members.append(CaseRun(index, cases[index], comms[name], shared[name], settings, injector))
         Round(number, members, settings, context).run(left)
         left -= len(members)
+        footprint.look(comms.values())
         members.clear()  # their buffers go before the next ones come
     context.phase("end")
-    context.report({"type": "peak", "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024})
+    context.report({"type": "peak", "bytes": footprint.nbytes})
     for comm in comms.values():
         comm.barrier()
     # Only here: closing delivers what is under way, and after a fault that would hold its report back.

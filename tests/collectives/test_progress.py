@@ -10,27 +10,32 @@ from typing import Any
 import numpy as np
 import pytest
 
+from collectives import native
 from collectives.backends.builtin import BuiltinCommunicator
 from collectives.errors import CollectiveError, MismatchError, TransportTimeout, UsageError
 from collectives.progress import _Turns
 from tests.collectives import inproc_world
 from tests.collectives.inproc_world import PATIENCE, run_threads
-from tests.collectives.native import native_world
 from tests.leftovers import until
 
 Body = Callable[[BuiltinCommunicator], Any]
 Worlds = Callable[..., list[BuiltinCommunicator]]
 
 
-@pytest.fixture(params=["portable", "native"])
+needs_core = pytest.mark.skipif(native.core() is None, reason=str(native.unavailable()))
+
+
+@pytest.fixture(params=["portable", pytest.param("native", marks=needs_core)])
 def communicators(request: pytest.FixtureRequest) -> Iterator[Worlds]:
     """Makes worlds over each engine: `communicators(size, timeout=...)` has one a rank."""
     with contextlib.ExitStack() as stack:
 
-        def native(size: int, timeout: float = PATIENCE) -> list[BuiltinCommunicator]:
+        def in_core(size: int, timeout: float = PATIENCE) -> list[BuiltinCommunicator]:
+            from tests.collectives.native import native_world
+
             return stack.enter_context(native_world.communicators(size, timeout))
 
-        yield native if request.param == "native" else inproc_world.communicators
+        yield in_core if request.param == "native" else inproc_world.communicators
 
 
 def run_world(world: Sequence[BuiltinCommunicator], body: Body) -> list[Any]:

@@ -15,6 +15,7 @@ import pytest
 from collectives.select import choose
 from tests.leftovers import RunSpace
 from tests.opsdist_cli.test_perf import COMMAND, QUICK, WARM, Ended
+from tests.perf_process import TRANSPORT
 from tests.perf_process import perf as started
 
 TWIN = str(Path(__file__).parent.parent / "twin")
@@ -34,8 +35,8 @@ def test_the_table_names_backends_what_they_have_loaded_and_the_ratio() -> None:
     ended = perf("allreduce", "--size", "1K,64K", *BOTH, *QUICK)
     assert (ended.code, ended.err) == (0, "")
     assert ended.lines[0].startswith("# 2 ranks, as asked; backend builtin,twin; host ")
-    assert ended.lines[1].endswith("; transport zmq, twinned; registered buffers")
-    assert re.fullmatch(r"# builtin: opsdist [\d.]+, .* over \w+", ended.lines[2])
+    assert ended.lines[1].endswith(f"; transport {TRANSPORT}, twinned; registered buffers")
+    assert re.fullmatch(r"# builtin: opsdist [\d.]+, .* over [\w ]+", ended.lines[2])
     assert ended.lines[3] == "# twin: Twin 1.2.3 at /opt/twin/libtwin.so"
     assert ended.lines[4].endswith("eff   ratio  backend   algorithm")
     assert [(row[0], *row[11:]) for row in ended.rows] == [
@@ -55,7 +56,7 @@ def test_the_record_compares_with_the_first_named() -> None:
     options = ("--size", "4K", "--both", "--backend", "twin,builtin", *WARM, "-n", "2")
     record = perf("allreduce", *options, "--loop", "12", "--json", TWIN_SLOW="3000").record
     assert record["libraries"]["twin"] == "Twin 1.2.3 at /opt/twin/libtwin.so"
-    assert {rank["transport"]["node"] for rank in record["world"]["ranks"]} == {"twinned, zmq"}
+    assert {rank["transport"]["node"] for rank in record["world"]["ranks"]} == {f"twinned, {TRANSPORT}"}
     twin, builtin = record["results"]
     assert (twin["algorithm"], twin["why"]) == ("library", "the library chooses")
     assert (twin["steps"], twin["wire_bytes_per_rank"]) == (None, None)
@@ -174,7 +175,7 @@ def test_a_rank_that_is_killed_is_named_with_whose_turn_it_was(space: RunSpace) 
 def test_the_table_says_whose_the_buffers_are(buffers: str) -> None:
     ended = perf("allreduce", "--size", "1K", "--buffers", buffers, *QUICK)
     assert ended.code == 0
-    assert ended.lines[1].endswith(f"; transport zmq; {buffers} buffers")
+    assert ended.lines[1].endswith(f"; transport {TRANSPORT}; {buffers} buffers")
 
 
 def test_every_collective_side_by_side_is_right() -> None:

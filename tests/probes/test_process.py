@@ -43,3 +43,15 @@ def test_cpu_seconds_are_those_of_user_and_kernel_mode(tree: TreeHost) -> None:
     assert process.cpu_seconds(tree, 42) == 7.0
     assert process.cpu_seconds(tree, 43) is None
     assert process.parse_cpu_seconds("42 (x) S 1 2 3") is None
+
+
+def test_memory_is_what_the_kernel_calls_peak_and_shared(tree: TreeHost) -> None:
+    status = "Name:\topsdist\nVmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nRssAnon:\t 100 kB\nRssShmem:\t    512 kB"
+    tree.write({"/proc/7/status": status})
+    assert process.memory(tree, 7) == process.Memory(2 << 20, 512 << 10)
+    assert process.memory(tree, 8) is None
+
+
+def test_memory_is_unknown_where_the_kernel_does_not_tell(tree: TreeHost) -> None:
+    tree.write({"/proc/7/status": "VmHWM:\t    2048 kB"})
+    assert process.memory(tree, 7) is None

@@ -8,6 +8,8 @@ from itertools import count
 import numpy as np
 import pytest
 
+pytest.importorskip("collectives.native._core", reason="needs the compiled core", exc_type=ImportError)
+
 from collectives.algorithms import ALGORITHMS, Algorithm
 from collectives.dtypes import DTYPES, OPERATORS
 from collectives.ops import COLLECTIVES

@@ -12,8 +12,9 @@ from suites.case import Case
 from suites.jobs.agree import Shared
 from suites.jobs.arena import open_arena
 from suites.jobs.ceiling import REPETITIONS, mix, move_all, ways
-from tests.collectives.inproc_world import run_threads
-from tests.collectives.native.native_world import communicators
+from tests.collectives.inproc_world import communicators, run_threads
+
+needs_core = pytest.mark.skipif(native.core() is None, reason=str(native.unavailable()))
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_the_mix_of_a_collective(collective: str, ranks: int, in_place: bool, pa
     assert mix(*COLLECTIVES[collective].least_traffic(ranks, in_place=in_place)) == parts
 
 
+@needs_core
 def test_what_is_read_is_what_is_written() -> None:
     core = native.core()
     assert core is not None
@@ -44,6 +46,7 @@ def test_what_is_read_is_what_is_written() -> None:
         assert (memory == wanted).all()
 
 
+@needs_core
 @pytest.mark.parametrize(
     ("starts", "part", "reads", "writes"),
     [([0], 12, 1, 1), ([4], 8, 1, 1), ([64], 32, 1, 1), ([], 8, 1, 1), ([0], 8, 0, 1)],
@@ -55,7 +58,7 @@ def test_nothing_outside_the_memory(starts: list[int], part: int, reads: int, wr
         core.traffic(bytearray(100), starts, part, reads, writes, 1, False)
 
 
-@pytest.mark.parametrize("core", [True, False])
+@pytest.mark.parametrize("core", [pytest.param(True, marks=needs_core), False])
 def test_all_ranks_move_in_each_way_and_the_source_says_how(core: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not core:
         monkeypatch.setattr("collectives.native.core", lambda: None)
@@ -64,8 +67,7 @@ def test_all_ranks_move_in_each_way_and_the_source_says_how(core: bool, monkeypa
     def rank(comm: BuiltinCommunicator) -> object:
         return move_all(case, open_arena(case, comm, 0, "registered"), comm, Shared(comm))
 
-    with communicators(2) as world:
-        first, second = run_threads([lambda comm=comm: rank(comm) for comm in world])  # type: ignore[misc]
+    first, second = run_threads([lambda comm=comm: rank(comm) for comm in communicators(2)])  # type: ignore[misc]
     assert first == second
     assert len(first.seconds) == REPETITIONS * len(ways()[1])
     assert first.nbytes > 7 << 20

@@ -95,6 +95,7 @@ class ToldCommunicator:
     size: int = 1
     library: str = "told 1.0"
     transport: str = "none"
+    registered: int = 0
     name: str = "told"
     diary: list[str] = field(default_factory=list)
     """Whose turn it was, run by run; told communicators may share it."""
