@@ -16,7 +16,7 @@ import numpy as np
 
 from collectives.algorithms import algorithm_named
 from collectives.binding import common_dtype, resolve
-from collectives.communicator import Call, Stamps, Sync, Work, timed
+from collectives.communicator import Call, Stamps, Sync, Work, nothing, timed
 from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of
 from collectives.errors import RendezvousError, UsageError
 from collectives.execute import BoundPlan, Execution
@@ -28,6 +28,7 @@ from collectives.schedule import Plan, Receive, Send, Span, Step
 from collectives.select import choose
 from collectives.transport.base import CallTag
 from collectives.transport.streams import Streams, describe
+from collectives.world import meet
 
 
 class BuiltinWork:
@@ -68,7 +69,7 @@ class BuiltinCall:
         if sync == "each":
             return timed(runs, iterations, 1, self._owner.barrier)
         self._owner.barrier()
-        return timed(runs, iterations, batch, _nothing)
+        return timed(runs, iterations, batch, nothing)
 
     def _execution(self) -> Execution:
         if self._latest and not self._latest.done:
@@ -76,10 +77,6 @@ class BuiltinCall:
         tag = replace(self._tag, sequence=self._owner.next_sequence())
         self._latest = Execution(self._bound, self._owner.engine.transport, tag, self._operator, self._divisor)
         return self._latest
-
-
-def _nothing() -> None:
-    pass
 
 
 class BuiltinCommunicator:
@@ -176,7 +173,7 @@ class BuiltinCommunicator:
         with self._lock:
             number = self._children[members] = self._children.get(members, -1) + 1
         world = [self._ranks[rank] for rank in members]
-        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", _nothing)
+        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", nothing)
 
     def barrier(self) -> None:
         if self._barrier is None:
@@ -184,7 +181,7 @@ class BuiltinCommunicator:
         self._barrier.run()
 
     def overhead(self, iterations: int) -> Stamps:
-        return timed([_nothing], iterations, 1, _nothing)
+        return timed([nothing], iterations, 1, nothing)
 
     def close(self) -> None:
         self._close()
@@ -220,13 +217,8 @@ class BuiltinBackend:
         if placement.node_count > 1:
             raise RendezvousError("the built-in backend does not reach other hosts yet")
         wire = ZmqWire(f"ipc://@opsdist-{_secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}")
-        hello = {
-            "address": wire.address, "node": placement.node, "pid": os.getpid(), "version": version("opsdist"),
-            "size": placement.world_size,
-        }  # fmt: skip
         try:
-            world = store.gather("world", placement.rank, hello, placement.world_size, timeout)
-            _prove_world(world)
+            world = meet(store, "world", placement, timeout, address=wire.address)
         except RendezvousError:
             wire.close()
             raise
@@ -237,21 +229,6 @@ class BuiltinBackend:
 
 
 BACKEND = BuiltinBackend()
-
-
-def _prove_world(world: Sequence[dict[str, object]]) -> None:
-    """Every rank is a process of its own, runs the same opsdist and means the same world. Raises RendezvousError."""
-    processes: dict[tuple[object, object], int] = {}
-    for rank, member in enumerate(world):
-        other = processes.setdefault((member["node"], member["pid"]), rank)
-        if other != rank:
-            raise RendezvousError(f"ranks {other} and {rank} are the same process (pid {member['pid']})")
-        if member["size"] != len(world):
-            raise RendezvousError(f"rank {rank} was told of {member['size']} ranks, others of {len(world)}")
-        if member["version"] != world[0]["version"]:
-            raise RendezvousError(
-                f"rank {rank} runs opsdist {member['version']}, rank 0 {world[0]['version']}; install the same version"
-            )
 
 
 def _secret(token: str, name: str) -> int:
