@@ -7,11 +7,12 @@ May import: errors, world; torch's objects are handed in.
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from collectives.errors import CollectiveError, PeerLost, TransportTimeout
@@ -87,30 +88,49 @@ class Link:
         return self.ranks[self.rank]
 
 
+@dataclass(slots=True)
+class _Roll:
+    """Who of a link's other members has ended, or has not put its name down, as member -> rank of the world."""
+
+    link: Link
+    wanted: dict[int, int] = field(init=False)
+    ended: dict[int, int] = field(default_factory=dict)
+    kept: bool = False
+    """Whether the keeper has answered to the end."""
+
+    def __post_init__(self) -> None:
+        self.wanted = {member: rank for member, rank in enumerate(self.link.ranks) if member != self.link.rank}
+
+    def call(self) -> None:
+        """Until all have answered, one has ended, or it has lasted long enough."""
+        deadline = time.monotonic() + min(ROLL_SECONDS, self.link.timeout)
+        named = False
+        with contextlib.suppress(RuntimeError):
+            while self.wanted and not self.ended and time.monotonic() < deadline:
+                # In this order: who failed as we did and then left has put its name down before.
+                self.ended = {member: rank for member, rank in self.wanted.items() if has_ended(self.link.pids[rank])}
+                if has_ended(self.link.pids[_KEEPER]):
+                    return
+                if not named:
+                    self.link.store.set(_key(self.link.rank), "failed")
+                    named = True
+                for member in list(self.wanted):
+                    if self.link.store.check([_key(member)]):
+                        del self.wanted[member]
+                        self.ended.pop(member, None)
+                time.sleep(_LOOK_SECONDS)
+            self.kept = True
+
+
 def _silent(link: Link) -> tuple[int, ...]:
     """The ranks of the world among the members that are gone, or do not answer; none if all put their names down."""
-    wanted = {member: rank for member, rank in enumerate(link.ranks) if member != link.rank}
-    ended: dict[int, int] = {}
-    named = False
-    deadline = time.monotonic() + min(ROLL_SECONDS, link.timeout)
-    try:
-        while wanted and not ended and time.monotonic() < deadline:
-            # In this order: who failed as we did and then left has put its name down before.
-            ended = {member: rank for member, rank in wanted.items() if has_ended(link.pids[rank])}
-            if has_ended(link.pids[_KEEPER]):
-                break
-            if not named:
-                link.store.set_timeout(timedelta(seconds=ROLL_SECONDS))
-                link.store.set(_key(link.rank), "failed")
-                named = True
-            for member in list(wanted):
-                if link.store.check([_key(member)]):
-                    del wanted[member]
-                    ended.pop(member, None)
-            time.sleep(_LOOK_SECONDS)
-    except RuntimeError:
-        ended = ended or {member: rank for member, rank in wanted.items() if rank == _KEEPER}
-    return tuple(sorted((ended or wanted).values()))
+    roll = _Roll(link)
+    # torch's store waits without end for a keeper that was stopped, so that waiting is left to a thread.
+    thread = threading.Thread(target=roll.call, daemon=True, name="opsdist-roll")
+    thread.start()
+    thread.join(2 * ROLL_SECONDS)
+    keeper = {} if roll.kept else {member: rank for member, rank in roll.wanted.items() if rank == _KEEPER}
+    return tuple(sorted((roll.ended or keeper or roll.wanted).values()))
 
 
 def _key(member: int) -> str:

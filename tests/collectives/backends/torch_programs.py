@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -246,23 +247,37 @@ def side_by_side(comm: TorchCommunicator, meeting: Meeting) -> None:
         each.close()
 
 
+def stop_until(pids: Sequence[int]) -> None:
+    """Stop this process until these have ended; a child, which is of this run too, lets it go on."""
+    pid = os.fork()
+    if pid == 0:
+        until(lambda: all(map(has_ended, pids)), 50, "the end of the others")
+        os.kill(os.getppid(), signal.SIGCONT)
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os.waitpid(pid, 0)
+
+
 def failed(comm: TorchCommunicator, meeting: Meeting) -> None:
-    """Rank LOST leaves, or stays away from the call; the others name it, now and later."""
+    """Rank LOST leaves, is stopped or stays away from the call; the others name it, now and later."""
     lost, how = int(os.environ["LOST"]), os.environ["HOW"]
-    if how == "stays":
+    late = how != "leaves"
+    if late:
         # Opened once more: now that all are there, the deadline may be short.
         comm = meeting.open(replace(LIBRARIES[comm.transport], name="short"), 2.0)
     if comm.rank == lost:
-        if how == "stays":
-            others = [pid for rank, pid in comm.link.pids.items() if rank != lost]
+        others = [pid for rank, pid in comm.link.pids.items() if rank != lost]
+        if how == "stops":
+            stop_until(others)
+        if late:
             until(lambda: all(map(has_ended, others)), 50, "the end of the others")
         os._exit(0)
     data = np.ones(10, np.float32)
     call = comm.bind("allreduce", data, data)
-    verb = "waits for" if how == "stays" else "lost the connection to"
+    verb = "waits for" if late else "lost the connection to"
     said = f"rank {comm.rank} {verb} rank {lost} ({comm.transport}: "
     for act in (call.run, comm.barrier, lambda: call.time(1, "each")):
-        with refused(TransportTimeout if how == "stays" else PeerLost, said):
+        with refused(TransportTimeout if late else PeerLost, said):
             act()
     with pytest.raises(CollectiveError) as caught:
         call.run()
