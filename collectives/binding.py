@@ -75,6 +75,26 @@ def _uneven(
     return Shape(rank, size, tuple(send_counts), tuple(recv_counts))
 
 
+def check_pair(source: int, target: int, size: int) -> None:
+    """Whether one rank can send to another. Raises UsageError."""
+    if not (0 <= source < size and 0 <= target < size) or source == target:
+        raise UsageError(f"rank {source} cannot send to rank {target} in a world of {size}")
+
+
+def check_group(members: Sequence[int], rank: int, size: int) -> None:
+    """Whether these ranks of a world of `size` can be a group for `rank`. Raises UsageError."""
+    if len(set(members)) != len(members) or not all(0 <= member < size for member in members):
+        raise UsageError(f"{list(members)} are not distinct ranks of a world of {size}")
+    if rank not in members:
+        raise UsageError(f"rank {rank} is not a member of the group {list(members)}")
+
+
+def check_writeable(collective: str, array: Array) -> None:
+    """Whether something can be received into the array. Raises UsageError."""
+    if not array.flags.writeable:
+        raise UsageError(f"{collective}: the receive buffer is read-only")
+
+
 def common_dtype(*arrays: Array | None) -> np.dtype[np.generic]:
     given = [array for array in arrays if array is not None]
     if not given:
@@ -107,8 +127,8 @@ def _check_lengths(row: Collective, shape: Shape, send: Array | None, recv: Arra
             raise UsageError(
                 f"{row.name}: the {what} buffer of rank {shape.rank} must have {wanted} elements, not {have}"
             )
-    if recv is not None and shape.recv.count and not recv.flags.writeable:
-        raise UsageError(f"{row.name}: the receive buffer is read-only")
+    if recv is not None and shape.recv.count:
+        check_writeable(row.name, recv)
 
 
 def _in_place(row: Collective, shape: Shape, send: Array | None, recv: Array | None) -> bool:

@@ -100,9 +100,20 @@ class Communicator(Protocol):
     def close(self) -> None: ...
 
 
-def timed(runs: Sequence[Callable[[], None]], iterations: int, batch: int, before: Callable[[], None]) -> Stamps:
+def nothing() -> None:
+    """Stands where a timed loop has nothing to do."""
+
+
+def timed(
+    runs: Sequence[Callable[[], None]],
+    iterations: int,
+    batch: int,
+    before: Callable[[], None],
+    finish: Callable[[], None] = nothing,
+) -> Stamps:
     """The timed loop: `before` stands before every sample, `batch` runs make one; an incomplete batch is a sample too.
 
+    `finish` ends a sample, and belongs to it: where runs only enqueue work on a device, it waits for the device.
     The same loop serves every backend whose calls start in Python.
     """
     clock, number = time.monotonic_ns, len(runs)
@@ -115,5 +126,6 @@ def timed(runs: Sequence[Callable[[], None]], iterations: int, batch: int, befor
         while done < stop:
             runs[done % number]()
             done += 1
+        finish()
         stamps[sample] = entry, clock()
     return stamps

@@ -37,6 +37,15 @@ class TransportTimeout(CollectiveError):
         self.waiting_for = waiting_for
 
 
+class PeerLost(CollectiveError):
+    """The connection to a peer broke in the middle of a call. `waiting_for` lists the peers that are gone, or those
+    one of which it must be."""
+
+    def __init__(self, message: str, waiting_for: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.waiting_for = waiting_for
+
+
 class MismatchError(CollectiveError):
     """Two ranks entered different calls. `peer` is the other side; neither is judged here."""
 

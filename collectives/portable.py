@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from collectives.communicator import Stamps, Sync, Work, timed
+from collectives.communicator import Stamps, Sync, Work, nothing, timed
 from collectives.dtypes import Array
 from collectives.errors import UsageError
 from collectives.execute import BoundPlan, Execution
@@ -68,7 +68,7 @@ class PortableChannel:
         if sync == "each":
             return timed(runs, iterations, 1, lambda: self.run(barrier))
         self.run(barrier)
-        return timed(runs, iterations, batch, _nothing)
+        return timed(runs, iterations, batch, nothing)
 
     def _execution(self, program: _Program) -> Execution:
         if program.latest and not program.latest.done:
@@ -99,11 +99,7 @@ class PortableEngine:
         return PortableChannel(self._engine, ranks)
 
     def overhead(self, iterations: int) -> Stamps:
-        return timed([_nothing], iterations, 1, _nothing)
+        return timed([nothing], iterations, 1, nothing)
 
     def close(self) -> None:
         self._engine.close()
-
-
-def _nothing() -> None:
-    pass

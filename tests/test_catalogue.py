@@ -11,6 +11,7 @@ import click
 import pytest
 
 from collectives.algorithms import ALGORITHMS, Algorithm
+from collectives.backends import BACKENDS, backend_named
 from collectives.dtypes import DTYPES, OPERATORS
 from collectives.ops import COLLECTIVES, Collective
 from opsdist_cli.main import COMMANDS
@@ -24,6 +25,7 @@ IN_THE_README = sorted(
     {
         *COLLECTIVES,
         *(row.name for row in ROWS),
+        *BACKENDS,
         *DTYPES,
         *OPERATORS,
         *(f"opsdist {name}" for name in COMMANDS),
@@ -62,6 +64,13 @@ def test_algorithms(row: Algorithm) -> None:
     )
     assert re.search(r"^Steps [^\n]+\n?[^\n]*\bbytes\b", document, re.MULTILINE), "no line 'Steps ..., bytes ...'"
     assert "May import:" in document
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_backends(name: str) -> None:
+    backend = backend_named(name)
+    assert backend.name == name
+    assert is_a_summary(backend.summary)
 
 
 def test_types_and_operators_say_how_they_are_folded() -> None:

@@ -28,7 +28,7 @@ ONLY_IN = {
     "rich": ("opsdist_cli/",),
     "psutil": ("probes/",),
     "zmq": ("collectives/transport/zmq.py", "collectives/rendezvous.py"),
-    "torch": ("collectives/backends/torch.py",),
+    "torch": ("collectives/backends/torch/__init__.py",),
     "mpi4py": ("collectives/backends/mpi.py",),
 }
 """third party -> the folders and files that may import it."""
@@ -103,7 +103,7 @@ def test_all_packages_are_found() -> None:
         ("collectives/transport/base.py", "import zmq"),
         ("collectives/execute.py", "def f():\n    import torch"),
         ("collectives/backends/mpi.py", "from mpi4py import MPI"),
-        ("collectives/backends/torch.py", "class A:\n    import torch.distributed"),
+        ("collectives/backends/torch/__init__.py", "class A:\n    import torch.distributed"),
         ("probes/utils.py", ""),
         ("suites/common/x.py", ""),
         ("opsdist_cli/helpers.py", ""),
@@ -120,7 +120,7 @@ def test_the_checker_sees(path: str, source: str) -> None:
         ("opsdist_cli/x.py", "import click\nfrom suites.report import Report"),
         ("probes/x.py", "import psutil"),
         ("collectives/transport/zmq.py", "import zmq"),
-        ("collectives/backends/torch.py", "def f():\n    import torch"),
+        ("collectives/backends/torch/__init__.py", "def f():\n    import torch"),
         ("collectives/a/x.py", "from ..ops import COLLECTIVES\nfrom . import y"),
     ],
 )

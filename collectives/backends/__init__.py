@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 BACKENDS: dict[str, str] = {
     "builtin": "collectives.backends.builtin:BACKEND",
+    "gloo": "collectives.backends.torch:GLOO",
+    "nccl": "collectives.backends.torch:NCCL",
+    "hccl": "collectives.backends.torch:HCCL",
 }
 
 

@@ -12,8 +12,8 @@ from importlib.metadata import version
 from typing import Any
 
 from collectives.algorithms import algorithm_named
-from collectives.binding import common_dtype, resolve
-from collectives.communicator import Call, Stamps, Sync, Work
+from collectives.binding import check_group, check_pair, check_writeable, common_dtype, resolve
+from collectives.communicator import Call, Stamps, Sync, Work, nothing
 from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of
 from collectives.engine import Channel, Engine, Program
 from collectives.errors import RendezvousError, UsageError
@@ -116,14 +116,12 @@ class BuiltinCommunicator:
 
     def recv(self, array: Array, peer: int) -> None:
         """Receive from `peer` into `array`. Raises TransportTimeout, MismatchError, UsageError."""
-        if not array.flags.writeable:
-            raise UsageError("recv: the receive buffer is read-only")
+        check_writeable("recv", array)
         plan = Plan((Step(receives=(Receive(0, (Span("recv", 0, len(array)),)),)),))
         self._run_pair(plan, None, array, peer, self.rank)
 
     def _run_pair(self, plan: Plan, send: Array | None, recv: Array | None, source: int, target: int) -> None:
-        if not (0 <= source < self.size and 0 <= target < self.size) or source == target:
-            raise UsageError(f"rank {source} cannot send to rank {target} in a world of {self.size}")
+        check_pair(source, target, self.size)
         dtype = common_dtype(send, recv)
         array = send if send is not None else recv
         assert array is not None
@@ -140,14 +138,11 @@ class BuiltinCommunicator:
 
     def group(self, ranks: Sequence[int]) -> BuiltinCommunicator:
         members = tuple(ranks)
-        if len(set(members)) != len(members) or not all(0 <= rank < self.size for rank in members):
-            raise UsageError(f"{list(members)} are not distinct ranks of a world of {self.size}")
-        if self.rank not in members:
-            raise UsageError(f"rank {self.rank} is not a member of the group {list(members)}")
+        check_group(members, self.rank, self.size)
         with self._lock:
             number = self._children[members] = self._children.get(members, -1) + 1
         world = [self._ranks[rank] for rank in members]
-        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", lambda: None)
+        return BuiltinCommunicator(self.engine, world, self._token, f"{self._name}/{members}#{number}", nothing)
 
     def barrier(self) -> None:
         self._channel.run(self._barrier_program())
