@@ -36,6 +36,8 @@ def features() -> str:
 def choose(features: str, /) -> bool:
     """Use the named instruction set from now on, in all threads; False, and no change, if this CPU lacks it."""
 
+GROUPS: int
+"""Groups that a rank can take part in."""
 REGION: int
 """Bytes at the beginning of a region that belong to the core."""
 

@@ -6,6 +6,7 @@ May import: engine, communicator, faults, dtypes, ops, schedule, and this packag
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ import numpy as np
 
 from collectives.communicator import Stamps, Sync, Work
 from collectives.dtypes import DTYPES, OPERATORS, Array, name_of
-from collectives.errors import CollectiveError, UsageError
+from collectives.errors import CollectiveError, ResourceError, UsageError
 from collectives.faults import different_calls, different_messages, timed_out
 from collectives.native import _core
 from collectives.native.compile import words
@@ -75,7 +76,15 @@ class NativeChannel:
         self._member = self._ranks.index(engine.rank)
         eager = _eager(engine.size)
         inbox = engine.region.take(_core.inbox_length(len(self._ranks), eager))
-        self._core = _core.Channel(engine.world, group, self._ranks, self._member, inbox, eager, max(_DIRECT, eager))
+        direct = max(_DIRECT, eager)
+        try:
+            self._core = _core.Channel(engine.world, group, self._ranks, self._member, inbox, eager, direct)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise ResourceError(
+                f"rank {engine.rank} takes part in {_core.GROUPS} groups, and there is no room for more"
+            ) from None
         self._sequence = 1
         self._order = threading.Lock()
         """Held for a moment, to decide whose turn it is."""
@@ -205,7 +214,7 @@ class NativeEngine:
     ) -> None:
         self.rank, self.size = rank, len(regions)
         self.region, self.timeout = region, timeout
-        self.name, self.transport = "native core ({_core.features()}) over shared memory", "shm"
+        self.name, self.transport = f"native core ({_core.features()}) over shared memory", "shm"
         self.cache = _cache()
         self._regions = list(regions)
         patience = _CROWDED if crowded else _ALONE

@@ -100,7 +100,10 @@ class Region:
         return self.length - sum(stop - start for start, stop in self._free)
 
     def take(self, nbytes: int) -> int:
-        """The offset of zeroed memory, on a page; large ones on a huge page. Raises ResourceError."""
+        """The offset of zeroed memory, on a page; large ones on a huge page. Pages come when they are touched.
+
+        Raises ResourceError.
+        """
         length = _up(max(nbytes, 1), PAGE)
         align = HUGE if length >= HUGE else PAGE
         with self._lock:
@@ -117,15 +120,6 @@ class Region:
                     f"no room for {length >> 20} MiB of registered memory: {left >> 20} of {self.length >> 20} MiB are "
                     "left, which is what the machine has"
                 )
-        if align == HUGE:
-            with contextlib.suppress(OSError):  # not offered here: small pages will do
-                self._mapping.memory.madvise(mmap.MADV_HUGEPAGE, at, length)
-        try:
-            self._mapping.memory.madvise(_POPULATE_WRITE, at, length)
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # an older kernel gives pages when they are touched
-                self.give_back(at, nbytes)
-                raise ResourceError(f"{length >> 20} MiB of shared memory are refused: {error.strerror}") from None
         return at
 
     def reserve_directory(self) -> None:
@@ -147,14 +141,33 @@ class Region:
             self._free = merged
 
     def allocate(self, count: int, dtype: np.dtype[Any]) -> Array:
-        """A zeroed array of registered memory, which goes back when nothing refers to it any more."""
+        """A zeroed array of registered memory, which goes back when nothing refers to it any more.
+
+        Its pages are there, so that what the system refuses is refused here. Raises ResourceError.
+        """
         nbytes = count * dtype.itemsize
         at = self.take(nbytes)
+        try:
+            self._populate(at, _up(max(nbytes, 1), PAGE))
+        except ResourceError:
+            self.give_back(at, nbytes)
+            raise
         owner = (ctypes.c_char * max(nbytes, 1)).from_buffer(self._mapping.memory, at)
         # At the end of the process the system takes everything back; then there is nothing to do here.
         weakref.finalize(owner, self.give_back, at, nbytes).atexit = False
         array: Array = np.frombuffer(memoryview(owner), dtype, count)
         return array
+
+    def _populate(self, at: int, length: int) -> None:
+        memory = self._mapping.memory
+        if length >= HUGE:
+            with contextlib.suppress(OSError):  # not offered here: small pages will do
+                memory.madvise(mmap.MADV_HUGEPAGE, at, length)
+        try:
+            memory.madvise(_POPULATE_WRITE, at, length)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # an older kernel gives pages when they are touched
+                raise ResourceError(f"{length >> 20} MiB of shared memory are refused: {error.strerror}") from None
 
     def close(self) -> None:
         """Let go of the descriptor. The memory stays while arrays refer to it."""

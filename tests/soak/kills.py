@@ -25,12 +25,16 @@ from tests.perf_process import PATIENCE, Perf, perf
 TIMEOUT = 2.0
 VICTIMS = ("rank", "rank", "rank", "agent", "controller")
 OPERATIONS = (
-    ("allreduce", "--size", "4K,16M", "--algorithm", "ring"),
+    ("allreduce", "--size", "1K", "--algorithm", "one_shot"),
     ("allreduce", "--size", "16M", "--algorithm", "two_shot"),
-    ("alltoall", "--size", "64K,4M"),
+    ("allreduce", "--size", "4M", "--algorithm", "ring", "--buffers", "private"),
+    ("alltoall", "--size", "64K", "--sync", "none"),
     ("broadcast", "--size", "8M", "--algorithm", "tree"),
     ("all", "--size", "256K"),
 )
+"""Small messages, which go through slots, and large ones, which are read and written where they lie."""
+ENDLESS = "10000000"
+"""Iterations: nothing ends before it is hit."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Hit:
 
 def one(hit: Hit, folder: Path) -> str:
     """Do one run. "hit" or "missed" when all was as it should be, else what was wrong."""
-    command = (*hit.operation, "-n", str(hit.ranks), "--loop", "12", "--cache", "warm", "--timeout", f"{TIMEOUT}s")
+    command = (*hit.operation, "-n", str(hit.ranks), "--loop", ENDLESS, "--cache", "warm", "--timeout", f"{TIMEOUT}s")
     try:
         with run_space(folder) as space:
             with perf(space, *command, "-v") as run:

@@ -11,22 +11,22 @@ from collectives.algorithms import Algorithm
 from collectives.backends.builtin import BuiltinCommunicator
 from collectives.dtypes import DTYPES, OPERATORS, Array
 from collectives.native.engine import NativeEngine
-from collectives.native.region import HUGE, Region
+from collectives.native.region import Region
 from collectives.ops import COLLECTIVES, Collective
 from collectives.schedule import Shape
 from collectives.transport.base import CallTag
 from tests.collectives.inproc_world import PATIENCE, run_threads
 
-REACH = 128 * HUGE
-
 
 @contextlib.contextmanager
-def engines(size: int, timeout: float = PATIENCE) -> Iterator[list[NativeEngine]]:
+def engines(
+    size: int, timeout: float = PATIENCE, crowded: bool = True, reach: int = 256 << 20
+) -> Iterator[list[NativeEngine]]:
     """One a rank, and gone afterwards."""
-    regions = [Region(REACH) for _ in range(size)]
+    regions = [Region(reach) for _ in range(size)]
     for region in regions:
         region.reserve_directory()
-    world = [NativeEngine(rank, regions[rank], regions, size > 1, timeout) for rank in range(size)]
+    world = [NativeEngine(rank, regions[rank], regions, crowded, timeout) for rank in range(size)]
     try:
         yield world
     finally:
