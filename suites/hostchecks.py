@@ -15,7 +15,8 @@ Facts = Mapping[str, Any]
 """The record's facts of one host: section -> facts; absent or None where unknown."""
 
 LEAST_SHM = 1 << 30
-"""NCCL, Gloo and the built-in engine put tens of MiB a rank there; containers start with 64 MiB in all."""
+"""NCCL, MPI and data loaders put tens of MiB a rank there; containers start with 64 MiB in all. (The built-in backend
+does not: its memory is anonymous.)"""
 
 LEAST_FILES = 4096
 """Every pair of ranks takes sockets and descriptors; 1024, the usual default, ends at a few dozen ranks."""
@@ -73,7 +74,19 @@ def cpu_quota(host: str, facts: Facts) -> list[Finding]:
     return [_finding("cgroup.cpu_quota", Status.INFO, host, message, remedy, evidence)]
 
 
-CHECKS: tuple[Callable[[str, Facts], list[Finding]], ...] = (shm, open_files, cpu_quota)
+def backends(host: str, facts: Facts) -> list[Finding]:
+    """Those that are ready, with something amiss."""
+    return [
+        _finding(
+            f"backends.{backend['name']}", Status.WARN, host, backend["reason"], backend["remedy"] or "",
+            {"value": backend["name"], "threshold": None, "source": "the backend itself"},
+        )
+        for backend in facts.get("backends") or ()
+        if backend["ready"] and backend["reason"]
+    ]  # fmt: skip
+
+
+CHECKS: tuple[Callable[[str, Facts], list[Finding]], ...] = (shm, open_files, cpu_quota, backends)
 
 
 def _finding(check: str, status: Status, host: str, message: str, remedy: str, evidence: Facts) -> Finding:

@@ -103,16 +103,17 @@ def _backends(table: Mapping[str, str] | None) -> list[dict[str, Any]]:
 def _backend(name: str, target: str) -> dict[str, Any]:
     """One that cannot even be imported is not ready, and the reason is what the import said.
 
-    `unavailable()` answers "reason; remedy".
+    `unavailable()` and `caveat()` answer "reason; remedy"; a reason for one that is ready is the latter.
     """
     module, attribute = target.split(":")
     try:
         backend = getattr(import_module(module), attribute)
         summary, reason = backend.summary, backend.unavailable()
+        ready, reason = reason is None, reason or backend.caveat()
     except Exception as error:
-        summary, reason = None, f"{type(error).__name__}: {error}"
+        summary, ready, reason = None, False, f"{type(error).__name__}: {error}"
     what, _, remedy = (reason or "").partition("; ")
-    return {"name": name, "summary": summary, "ready": reason is None, "reason": what or None, "remedy": remedy or None}
+    return {"name": name, "summary": summary, "ready": ready, "reason": what or None, "remedy": remedy or None}
 
 
 def _unread(section: str, host: str, error: Exception) -> Finding:

@@ -36,6 +36,9 @@ class Backend(Protocol):
     def unavailable(self) -> str | None:
         """Why it cannot be used on this host and what to do, as "reason; remedy", or None. Starts nothing."""
 
+    def caveat(self) -> str | None:
+        """What keeps it from being all that it could be here, as "reason; remedy", or None. Starts nothing."""
+
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         """Why it has no such call, or None. Answered before a rank starts, so without loading the library."""
 

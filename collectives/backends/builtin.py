@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from collectives import native
 from collectives.algorithms import algorithm_named
 from collectives.binding import check_group, check_pair, check_writeable, common_dtype, resolve
 from collectives.communicator import Call, Stamps, Sync, Work, nothing
@@ -178,6 +179,9 @@ class BuiltinBackend:
 
     def unavailable(self) -> str | None:
         return None
+
+    def caveat(self) -> str | None:
+        return native.unavailable()
 
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         return None

@@ -7,16 +7,18 @@ and the portable engine is used. May import: the standard library.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 
 
 @cache
 def _load() -> tuple[ModuleType | None, str | None]:
     try:
-        from collectives.native import _core
+        return import_module("collectives.native._core"), None
+    except ModuleNotFoundError:
+        return None, "it was not built when opsdist was installed"
     except ImportError as error:
         return None, str(error)
-    return _core, None
 
 
 def core() -> ModuleType | None:
@@ -30,7 +32,7 @@ def unavailable() -> str | None:
     if error is None:
         return None
     return (
-        f"the native core is missing ({error}): plans run in Python, many times slower; install a C compiler "
+        f"the native core is missing ({error}), so plans run in Python, many times slower; install a C compiler "
         "(apt-get install gcc python3-dev, dnf install gcc python3-devel) and reinstall opsdist, or install a wheel "
         "that was built with one"
     )

@@ -210,10 +210,8 @@ def _backends(backends: list[Facts]) -> list[str]:
     rows: Rows = []
     for backend in backends:
         name, summary = backend["name"], backend["summary"]
-        if backend["ready"]:
-            rows.append((name, f"ready: {summary}"))
-            continue
-        rows.append((name, f"not ready: {backend['reason']}"))
+        rows.append((name, f"ready: {summary}" if backend["ready"] else f"not ready: {backend['reason']}"))
+        rows += [("", f"but {backend['reason']}")] if backend["ready"] and backend["reason"] else []
         rows += [("", f"-> {backend['remedy']}")] if backend["remedy"] else []
     return pairs(rows or [("none", "no backend is known")])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suites.hostchecks import CHECKS, cpu_quota, open_files, shm
+from suites.hostchecks import CHECKS, backends, cpu_quota, open_files, shm
 from suites.report import Finding, Status
 
 GIB = 1 << 30
@@ -22,7 +22,7 @@ def cores(quota: object, allowed: object) -> dict[str, Any]:
 
 
 def test_nothing_is_said_of_sections_not_asked_for() -> None:
-    assert [check("h", {}) for check in CHECKS] == [[], [], []]
+    assert [check("h", {}) for check in CHECKS] == [[], [], [], []]
     assert cpu_quota("h", {"cgroup": {"cpu_quota": 1.5}}) == []
     assert cpu_quota("h", {"cpu": {"allowed_cpus": [0, 1]}}) == []
 
@@ -85,3 +85,16 @@ def judged(check: str, findings: list[Finding], status: Status | None, value: ob
         assert finding.subject == {"host": "h"}
         assert (finding.evidence["value"], finding.evidence["threshold"]) == (value, threshold)
         assert (finding.remedy is None) == (status is Status.SKIP)
+
+
+def test_a_backend_that_could_be_better_is_a_warning() -> None:
+    fine = {"name": "a", "summary": "s", "ready": True, "reason": None, "remedy": None}
+    lame = {**fine, "name": "b", "reason": "it is slow", "remedy": "mend it"}
+    absent = {**lame, "name": "c", "ready": False}
+    (found,) = backends("h", {"backends": [fine, lame, absent]})
+    assert (found.check, found.status, found.message, found.remedy) == (
+        "backends.b",
+        Status.WARN,
+        "it is slow",
+        "mend it",
+    )

@@ -23,6 +23,16 @@ class Ready:
     def unavailable() -> str | None:
         return None
 
+    @staticmethod
+    def caveat() -> str | None:
+        return None
+
+
+class Lame(Ready):
+    @staticmethod
+    def caveat() -> str | None:
+        return "its leg is broken; get a crutch"
+
 
 class Lacking(Ready):
     summary = "never works"
@@ -113,6 +123,13 @@ def test_backends_say_whether_they_are_ready_why_not_and_what_to_do(tree: TreeHo
     }
     assert (broken["ready"], broken["reason"]) == (False, "RuntimeError: it broke")
     assert (absent["ready"], absent["reason"]) == (False, "ModuleNotFoundError: No module named 'no_such_module'")
+
+
+def test_a_backend_that_is_ready_may_have_a_caveat(tree: TreeHost) -> None:
+    found = report(["opsdist"], ["backends"], host=tree, backends={"lame": f"{__name__}:Lame"})
+    (lame,) = found.body["hosts"][0]["facts"]["backends"]
+    assert (lame["ready"], lame["reason"], lame["remedy"]) == (True, "its leg is broken", "get a crutch")
+    assert [finding.status for finding in found.findings] == [Status.WARN]
 
 
 def test_devices_narrow_the_network_section(tree: TreeHost) -> None:

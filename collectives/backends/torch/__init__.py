@@ -55,6 +55,9 @@ class TorchBackend:
     def unavailable(self) -> str | None:
         return next((reason for need in self.needs if (reason := need())), None)
 
+    def caveat(self) -> str | None:
+        return None
+
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         if dtype in self.no_types.get(collective, ()):
             return f"{self.name} in torch has no {collective} of {dtype}"

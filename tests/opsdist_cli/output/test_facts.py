@@ -80,14 +80,19 @@ def test_verdicts_without_findings() -> None:
 def test_backends_come_first_with_reason_and_remedy() -> None:
     lacking = {"name": "b", "summary": None, "ready": False, "reason": "it is not there", "remedy": "get it"}
     ready = {"name": "a", "summary": "moves data", "ready": True, "reason": None, "remedy": None}
-    lines = render(record({"environment": {"variables": {"RANK": "1"}}, "backends": [ready, lacking]})).splitlines()
-    assert lines[2:6] == [
+    lame = {**ready, "name": "c", "reason": "it is slow", "remedy": "mend it"}
+    facts = {"environment": {"variables": {"RANK": "1"}}, "backends": [ready, lacking, lame]}
+    lines = render(record(facts)).splitlines()
+    assert lines[2:9] == [
         "backends",
         "  a                       ready: moves data",
         "  b                       not ready: it is not there",
         "                          -> get it",
+        "  c                       ready: moves data",
+        "                          but it is slow",
+        "                          -> mend it",
     ]
-    assert lines[7:9] == ["environment", "  RANK                    1"]
+    assert lines[10:12] == ["environment", "  RANK                    1"]
 
 
 def test_an_unknown_speed_says_why() -> None:
