@@ -92,9 +92,5 @@ def test_a_backend_that_could_be_better_is_a_warning() -> None:
     lame = {**fine, "name": "b", "reason": "it is slow", "remedy": "mend it"}
     absent = {**lame, "name": "c", "ready": False}
     (found,) = backends("h", {"backends": [fine, lame, absent]})
-    assert (found.check, found.status, found.message, found.remedy) == (
-        "backends.b",
-        Status.WARN,
-        "it is slow",
-        "mend it",
-    )
+    assert (found.check, found.status) == ("backends.b", Status.WARN)
+    assert (found.message, found.remedy) == ("it is slow", "mend it")
