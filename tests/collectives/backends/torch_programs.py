@@ -240,8 +240,9 @@ def side_by_side(comm: TorchCommunicator, meeting: Meeting) -> None:
     for each in comms:
         each.barrier()
     comm.close()
-    with refused(UsageError, "the communicator is closed"):
-        calls[1].run()
+    for act in (calls[1].run, lambda: comm.group(range(size))):
+        with refused(UsageError, "the communicator is closed"):
+            act()
     assert total(comms[2], 1) == size
     for each in comms:
         each.close()
