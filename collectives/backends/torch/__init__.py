@@ -151,6 +151,7 @@ def _nccl_group(store: Any, rank: int, size: int, timeout: float) -> Any:
     import torch.distributed as dist
 
     options = dist.ProcessGroupNCCL.Options()
+    # After it, torch's watchdog ends the process: a wait for a device cannot be broken off from here.
     options._timeout = timedelta(seconds=timeout)
     return dist.ProcessGroupNCCL(store, rank, size, options)
 

@@ -188,6 +188,7 @@ class TorchCommunicator:
         """A group of its own in torch; its members connect. Raises TransportTimeout, PeerLost too."""
         members = tuple(ranks)
         check_group(members, self.rank, self.size)
+        self.link.check()
         number = self._children[members] = self._children.get(members, -1) + 1
         name, parent = f"{self._name}/{members}#{number}", self.link
         store = self._dist.PrefixStore(name, parent.store)

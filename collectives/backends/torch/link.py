@@ -35,10 +35,10 @@ class Gone:
     """Stands where a group was: whatever is asked of it ends in the same error."""
 
     def __init__(self, error: CollectiveError) -> None:
-        self._error = error
+        self.error = error
 
     def __getattr__(self, name: str) -> Any:
-        raise self._error
+        raise self.error
 
 
 @dataclass(slots=True)
@@ -52,6 +52,11 @@ class Link:
     pids: Mapping[int, int]
     timeout: float
     library: str
+
+    def check(self) -> None:
+        """Raises what has ended it, where something has."""
+        if isinstance(self.group, Gone):
+            raise self.group.error
 
     def guarded(self, act: Callable[[], Result]) -> Result:
         """Do something with the group. Raises TransportTimeout, PeerLost, and CollectiveError for what the library

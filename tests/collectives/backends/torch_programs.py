@@ -31,7 +31,7 @@ from collectives.rendezvous import Store, StoreServer
 from collectives.schedule import Shape
 from collectives.world import has_ended
 from suites.pattern import Pattern
-from tests.collectives.backends.torch_stand_ins import DEVICE, LIBRARIES
+from tests.collectives.backends.torch_stand_ins import DEVICE, LIBRARIES, Idle
 from tests.collectives.inproc_world import buffers
 from tests.leftovers import until
 
@@ -216,13 +216,20 @@ def timing(comm: TorchCommunicator, meeting: Meeting) -> None:
 
 
 def on_a_device(comm: TorchCommunicator, meeting: Meeting) -> None:
-    """What a run leaves out cannot pass for its result: the receive buffer goes up before it comes down."""
-    send, recv = comm.allocate(4, "float32"), comm.allocate(8, "float32")
+    """A run waits for its device, and what it leaves out cannot pass for its result."""
+    send, recv = comm.allocate(4, "float32"), comm.allocate(4, "float32")
     send[:], recv[:] = 1, 7
     alone = comm.group([comm.rank])
-    alone.bind("allgather", send, recv[:4]).run()
-    assert recv.tolist() == [1] * 4 + [7] * 4
+    call = alone.bind("allgather", send, recv)
+    waits = DEVICE.waits
+    call.run()
+    assert recv.tolist() == [1] * 4
+    assert DEVICE.waits == waits + 1
     assert DEVICE.chosen == [comm.rank]
+    recv[:] = 7
+    alone.link.group = Idle()
+    call.run()
+    assert recv.tolist() == [7] * 4
 
 
 def side_by_side(comm: TorchCommunicator, meeting: Meeting) -> None:
@@ -240,8 +247,9 @@ def side_by_side(comm: TorchCommunicator, meeting: Meeting) -> None:
     for each in comms:
         each.barrier()
     comm.close()
-    with refused(UsageError, "the communicator is closed"):
-        calls[1].run()
+    for act in (calls[1].run, lambda: comm.group(range(size))):
+        with refused(UsageError, "the communicator is closed"):
+            act()
     assert total(comms[2], 1) == size
     for each in comms:
         each.close()

@@ -56,6 +56,13 @@ class AllOf:
             work.wait()
 
 
+class Idle:
+    """A group that claims to gather and moves nothing."""
+
+    def _allgather_base(self, *_: Any) -> AllOf:
+        return AllOf([])
+
+
 class Grouped:
     """A gloo group with the ways in which NCCL's and HCCL's take several messages at once; else it is gloo's."""
 
