@@ -2,6 +2,8 @@
 #include "python.h"
 
 static PyMethodDef methods[] = {
+    {"time_foreign", od_time_foreign, METH_VARARGS, "Time calls of a C function, given by its address."},
+    {"foreign_functions", od_foreign_functions, METH_NOARGS, "Addresses of functions to use with time_foreign."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -6,4 +6,8 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+/* foreign.c */
+PyObject *od_time_foreign(PyObject *module, PyObject *arguments);
+PyObject *od_foreign_functions(PyObject *module, PyObject *arguments);
+
 #endif
