@@ -11,6 +11,7 @@ import click
 import pytest
 
 from collectives.algorithms import ALGORITHMS, Algorithm
+from collectives.backends import BACKENDS, backend_named
 from collectives.dtypes import DTYPES, OPERATORS
 from collectives.ops import COLLECTIVES, Collective
 from opsdist_cli.main import COMMANDS
@@ -22,6 +23,7 @@ ROWS = [row for rows in ALGORITHMS.values() for row in rows.values()]
 
 IN_THE_README = sorted(
     {
+        *BACKENDS,
         *COLLECTIVES,
         *(row.name for row in ROWS),
         *DTYPES,
@@ -62,6 +64,13 @@ def test_algorithms(row: Algorithm) -> None:
     )
     assert re.search(r"^Steps [^\n]+\n?[^\n]*\bbytes\b", document, re.MULTILINE), "no line 'Steps ..., bytes ...'"
     assert "May import:" in document
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_backends(name: str) -> None:
+    backend = backend_named(name)
+    assert backend.name == name
+    assert is_a_summary(backend.summary)
 
 
 def test_types_and_operators_say_how_they_are_folded() -> None:

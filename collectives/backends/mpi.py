@@ -279,7 +279,7 @@ class MpiBackend:
         started = _started_by(os.environ)
         # The library would end the process, not say so.
         if started == "Open MPI" and library.vendor != "Open MPI":
-            raise RendezvousError(f"{_strangers(library)}: {library.name} cannot join what Open MPI started")
+            raise RendezvousError(f"MPI cannot be initialised: {_strangers(library)}")
         if not mpi.Is_initialized():
             mpi.Init_thread(mpi.THREAD_SERIALIZED)
         world = mpi.COMM_WORLD
@@ -291,7 +291,12 @@ class MpiBackend:
             members = store.gather("mpi", placement.rank, told, placement.world_size, timeout)
         finally:
             _hide_segments()
-        _prove_world(members, library)
+        try:
+            _prove_world(members, library)
+        except RendezvousError:
+            if world.Get_size() == 1:  # then nobody is waited for, and the library cleans up
+                mpi.Finalize()
+            raise
         return MpiCommunicator(library, world.Dup(), mpi.Finalize)
 
 
@@ -322,22 +327,23 @@ def _started_by(environ: Mapping[str, str]) -> str | None:
 
 
 def _strangers(library: Library) -> str:
-    """Which mpiexec and which library do not belong together."""
+    """Which mpiexec and which library do not belong together, and what to do."""
     mpiexec = os.environ.get(MPIEXEC)
     by = f"the ranks were started by {mpiexec}" if mpiexec else "the ranks were not started by opsdist's mpiexec"
     kind = f" ({kind}'s)" if (kind := _started_by(os.environ)) else ""
-    return f"{by}{kind if mpiexec else ''}, the library is {library.name}, {library.path}"
+    return (
+        f"{by}{kind if mpiexec else ''}, the library is {library.name}, {library.path}, and they do not belong "
+        f"together; use the mpiexec of that library ({MPIEXEC}=PATH), or the library of that mpiexec "
+        "(MPI4PY_LIBMPI=PATH)"
+    )
 
 
 def _prove_world(world: Sequence[dict[str, Any]], library: Library) -> None:
     """Every rank of MPI is the rank that was asked for, with one library. Raises RendezvousError."""
     for rank, member in enumerate(world):
         if (member["rank"], member["size"]) != (rank, len(world)):
-            raise RendezvousError(
-                f"rank {rank} of {len(world)} is rank {member['rank']} of {member['size']} to MPI: "
-                f"{_strangers(library)}, and they do not belong together; use the mpiexec of that library "
-                f"({MPIEXEC}=PATH), or the library of that mpiexec (MPI4PY_LIBMPI=PATH)"
-            )
+            what = f"rank {rank} of {len(world)} is rank {member['rank']} of {member['size']} to MPI"
+            raise RendezvousError(f"{what}: {_strangers(library)}")
         for what in ("library", "version"):
             if member[what] != world[0][what]:
                 raise RendezvousError(

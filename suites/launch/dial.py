@@ -9,6 +9,7 @@ the rank.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -19,10 +20,12 @@ import sys
 import traceback
 from collections.abc import Mapping
 
-from suites.launch.mpiexec import ADDRESS, LONGEST, TERMINATE, TOKEN
+from suites.launch.mpiexec import ADDRESS, LONGEST, ORPHANED, TERMINATE, TOKEN
 from suites.launch.protocol import Channel
 from suites.launch.starters import signal_group
 
+_ORPHANED = signal.SIGHUP
+_PR_SET_PDEATHSIG = 1
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 """Where launchers of MPI tell a process its rank."""
 _SEGMENT = re.compile(r"(/dev/shm/(?:mpich_sh|vader_segment|sm_segment)\S*)$", re.MULTILINE)
@@ -38,7 +41,10 @@ class Dial:
         self._woken, wake = os.pipe()
         for descriptor in (self._woken, wake):
             os.set_blocking(descriptor, False)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        for number in (signal.SIGCHLD, _ORPHANED):
+            signal.signal(number, lambda number, frame: None)
+        self._parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _ORPHANED)
         signal.set_wakeup_fd(wake)
         self._segments: set[str] = set()
         self._ended = False
@@ -53,7 +59,8 @@ class Dial:
         if pid == 0:
             try:
                 signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for number in (signal.SIGCHLD, _ORPHANED):
+                    signal.signal(number, signal.SIG_DFL)
                 close = [ours.fileno(), out_read, err_read, self._control.fileno(), self._woken, wake]
                 _run_rank(Channel(theirs), (out_write, err_write), close, parent)
             except BaseException:
@@ -62,7 +69,7 @@ class Dial:
                 os._exit(1)
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        hello = {"token": token, "rank": rank, "pid": pid, "dial": parent, "parent": os.getppid()}
+        hello = {"token": token, "rank": rank, "pid": pid, "dial": parent, "parent": self._parent}
         socket.send_fds(self._control, [json.dumps(hello).encode()], [ours.fileno(), out_read, err_read])
         ours.close()
         theirs.close()
@@ -78,6 +85,7 @@ class Dial:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 64)
                 self._reap(os.WNOHANG)
+                self._look_up()
             if self._control.fileno() in ready:
                 word = self._hear()
                 if word == TERMINATE and not self._ended:
@@ -86,6 +94,12 @@ class Dial:
                 elif not word:
                     self._finish()
                     return
+
+    def _look_up(self) -> None:
+        """Without what mpiexec had put above it, MPI could not end well."""
+        if os.getppid() != self._parent:
+            with contextlib.suppress(OSError):
+                self._control.send(ORPHANED)
 
     def _hear(self) -> bytes:
         try:

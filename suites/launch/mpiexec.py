@@ -34,10 +34,11 @@ from suites.launch.starters import Host, Member, Stream, signal_group
 ADDRESS, TOKEN = "OPSDIST_DIAL", "OPSDIST_DIAL_TOKEN"
 """Variables that tell the processes where to dial. (A command line could be read by everybody.)"""
 DIAL = "suites.launch.dial"
-TERMINATE = b"terminate"
+TERMINATE, ORPHANED = b"terminate", b"orphaned"
 LONGEST = 4096
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SEND_SECONDS = 5.0
+_TERM_SECONDS = 1.0
 _VERSION_SECONDS = 10.0
 _FOREIGN = re.compile(r"(PMI_|PMIX_|OMPI_COMM_WORLD_|OMPI_UNIVERSE_|SLURM_)")
 """An allocation or an MPI that the agent itself was started in: these ranks are none of it."""
@@ -76,6 +77,8 @@ class MpiexecStarter:
         self._dialled: dict[int, _Dialled] = {}
         self._deadline = 0.0
         self._started = self._leaving = False
+        self._pressed: float | None = None
+        """When mpiexec was told to end."""
 
     def start(self, job: Frame) -> None:
         self._job = job
@@ -95,7 +98,7 @@ class MpiexecStarter:
         self._process = subprocess.Popen(
             command, env=environment(os.environ, path, name, self._token),
             preexec_fn=lambda: _die_with(parent),  # noqa: PLW1509 (the agent has no threads yet)
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, process_group=0,
         )  # fmt: skip
         assert self._process.stdout
         os.set_blocking(self._process.stdout.fileno(), False)
@@ -141,7 +144,14 @@ class MpiexecStarter:
 
     def kill(self) -> None:
         self.leave()
-        if self._process is None:
+        if self._process is None or self._process.returncode is not None:
+            return
+        now = time.monotonic()
+        if self._pressed is None:
+            # It has files to remove.
+            self._pressed = now
+            os.kill(self._process.pid, signal.SIGTERM)
+        if now - self._pressed < _TERM_SECONDS:
             return
         ours = _children()
         for pid in {self._process.pid, *(dialled.parent for dialled in self._dialled.values())} & ours:
@@ -210,7 +220,11 @@ class MpiexecStarter:
             data = b""
         if not data:
             self._hang_up(dialled)
+        if not data or data == ORPHANED:
             self._ask_mpiexec()
+        if data == ORPHANED:
+            words = f"process {dialled.parent}, by which {self._path} had started rank {dialled.member.rank}, is gone"
+            raise LaunchError(words)
         if not dialled.ended:
             dialled.ended = True
             if self._started:
@@ -264,7 +278,9 @@ def environment(environ: Mapping[str, str], path: str, address: str, token: str)
 
 
 def _die_with(parent: int) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the agent ignores it, which would be inherited
+    # Not SIGKILL, so that it removes its files; it has no ranks any more, so there is nothing else to hold it.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os._exit(1)
 
