@@ -54,6 +54,10 @@ class MismatchError(CollectiveError):
         self.peer = peer
 
 
+class LibraryError(CollectiveError):
+    """A foreign library refused or failed; the message is its own."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant."""
     return next(iter(difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)), None)

@@ -7,3 +7,7 @@ class SuiteError(Exception):
 
 class UsageError(SuiteError):
     """What was asked cannot be done as asked; no rank was started (exit 2)."""
+
+
+class LaunchError(SuiteError):
+    """Ranks could not be started, or what started them failed."""

@@ -21,6 +21,7 @@ from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
 from suites.launch import local
 from suites.launch.job import Job, Output, Report
+from suites.launch.starters import spinning, starter_for
 from suites.launch.supervise import Supervisor
 from suites.measure import Floor, floor, measure
 from suites.report import Finding, Measurement, Status, WrongData, exit_code, gigabytes_per_second, measurement_record
@@ -98,6 +99,7 @@ class PerfRun:
         job = Job(
             "perf", self._arguments(ends), self.world.placements, self.world.cpus, token,
             f"ipc://@opsdist-store-{secrets.token_hex(8)}", self.options.timeout,
+            starter_for(self.backends), spinning(self.backends),
         )  # fmt: skip
         supervisor = Supervisor(local.argv(), local.environment(), job, self.world.host)
         reports: dict[int, dict[int, dict[str, Any]]] = {}

@@ -31,6 +31,8 @@ class Fault:
     code: int | None = None
     signal: int | None = None
     state: str | None = None
+    idle: bool = False
+    """It used no CPU, where ranks that wait for others do."""
     pid: int | None = None
     traceback: str = ""
 
@@ -150,7 +152,10 @@ def _silent(faults: Sequence[Fault]) -> _Cause | None:
     silent = [fault for fault in faults if fault.kind == "silent" and fault.rank is not None]
     wanted = {peer for fault in faults for peer in fault.waiting_for}
     stopped = [fault for fault in silent if (fault.state or "").startswith(("T", "t", "D"))]
+    idle = [fault for fault in silent if fault.idle]
     guilty = stopped or [fault for fault in silent if fault.rank in wanted]
+    if len(idle) < len(silent):  # where all are, it tells nothing
+        guilty = guilty or idle
     if not guilty:
         return None
     culprits = tuple(sorted(fault.rank for fault in guilty if fault.rank is not None))
@@ -200,7 +205,8 @@ def words(fault: Fault) -> str:
         return f"{who} left with exit {fault.code}{during}, before its work was done"
     if fault.kind == "silent":
         state = f"; its process is in state {fault.state}" if fault.state else ""
-        return f"{who} does not answer{during}{state}"
+        idle = "; it used no CPU, so it waits for nobody" if fault.idle else ""
+        return f"{who} does not answer{during}{state}{idle}"
     if fault.kind == "silence":
         return fault.message
     if fault.kind == "agent":

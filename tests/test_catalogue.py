@@ -23,6 +23,7 @@ ROWS = [row for rows in ALGORITHMS.values() for row in rows.values()]
 
 IN_THE_README = sorted(
     {
+        *BACKENDS,
         *COLLECTIVES,
         *(row.name for row in ROWS),
         *BACKENDS,

@@ -29,7 +29,7 @@ ONLY_IN = {
     "psutil": ("probes/",),
     "zmq": ("collectives/transport/zmq.py", "collectives/rendezvous.py"),
     "torch": ("collectives/backends/torch/__init__.py",),
-    "mpi4py": ("collectives/backends/mpi.py",),
+    "mpi4py": ("collectives/backends/mpi/__init__.py",),
 }
 """third party -> the folders and files that may import it."""
 
@@ -102,7 +102,7 @@ def test_all_packages_are_found() -> None:
         ("suites/x.py", "import psutil"),
         ("collectives/transport/base.py", "import zmq"),
         ("collectives/execute.py", "def f():\n    import torch"),
-        ("collectives/backends/mpi.py", "from mpi4py import MPI"),
+        ("collectives/backends/mpi/__init__.py", "from mpi4py import MPI"),
         ("collectives/backends/torch/__init__.py", "class A:\n    import torch.distributed"),
         ("probes/utils.py", ""),
         ("suites/common/x.py", ""),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BACKENDS: dict[str, str] = {
     "builtin": "collectives.backends.builtin:BACKEND",
+    "mpi": "collectives.backends.mpi:BACKEND",
     "gloo": "collectives.backends.torch:GLOO",
     "nccl": "collectives.backends.torch:NCCL",
     "hccl": "collectives.backends.torch:HCCL",

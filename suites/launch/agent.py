@@ -1,14 +1,14 @@
-"""The agent: one a host. Imports once, forks the ranks, watches them, and ends them when its lifeline is cut.
+"""The agent: one a host. Has the ranks started, watches them, and ends them when its lifeline is cut.
 
 Started as `python -P -m suites.launch.agent`, with the job as the first frame on stdin. stdin then stays open: its end
 means that the controller is gone, and the ranks with it. stdout carries frames only. One loop, no thread but the
-store's, which starts after the fork. May import: protocol, rank, jobs, probes, collectives.
+store's, which starts after the fork. How ranks are started is a starter's (see starters.py).
+May import: protocol, starters, probes, collectives.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import os
 import selectors
@@ -18,17 +18,14 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
-from collectives.placement import Placement
 from collectives.rendezvous import StoreServer
 from probes import process
 from probes.host import LocalHost
-from suites.jobs import job_named
-from suites.launch.protocol import Channel, Frame, FrameReader, LineReader, pack
-from suites.launch.rank import RankContext, become_rank, run_job
+from suites.launch.protocol import Frame, FrameReader, pack
+from suites.launch.starters import Member, Starter, signal_group, starter_named
 
 _TERM_SECONDS = 2.0
 _KILL_SECONDS = 5.0
@@ -38,29 +35,6 @@ _BACKLOG = 16 << 20
 """Bytes waiting for a controller that does not read, from which on the output of ranks is no longer taken."""
 
 
-@dataclass(slots=True)
-class _Output:
-    """One stream that a rank prints to."""
-
-    name: str
-    lines: LineReader = field(default_factory=LineReader)
-
-
-@dataclass(slots=True)
-class _Rank:
-    """The agent's side of one rank."""
-
-    rank: int
-    pid: int
-    socket: socket.socket
-    outputs: dict[int, _Output]
-    """By read end, those that are still open."""
-    reader: FrameReader = field(default_factory=FrameReader)
-    alive: bool = True
-    left: float | None = None
-    """When it closed its end: it is gone, or about to be."""
-
-
 class Agent:
     """Serves one job from start to end."""
 
@@ -68,14 +42,17 @@ class Agent:
         self._source, self._sink = source, sink
         os.set_blocking(sink, False)
         self._reader = FrameReader()
-        self._selector = selectors.EpollSelector()
+        self._epoll = selectors.EpollSelector()
+        self.selector: selectors.BaseSelector = self._epoll
         self._outbox: deque[memoryview] = deque()
         self._backlog = 0
         self._full = False
         """The controller takes nothing at the moment."""
         self._deaf = False
         """Ranks' output is left where it is."""
-        self._ranks: list[_Rank] = []
+        self._ranks: Sequence[Member] = ()
+        self._job: Frame = {}
+        self._starter: Starter | None = None
         self._store: StoreServer | None = None
         self._stopping: float | None = None
         """When the ranks were told to end; None while the job runs."""
@@ -88,13 +65,14 @@ class Agent:
         """Until every rank is gone and the controller knows it, or cannot be told."""
         hello = {"host": socket.gethostname(), "pid": os.getpid(), "version": version("opsdist")}
         self._send({"type": "hello", "python": sys.version.split()[0], **hello})
-        self._selector.register(self._source, selectors.EVENT_READ, self._on_controller)
+        self.selector.register(self._source, selectors.EVENT_READ, self._on_controller)
         while self._lifeline and not self._ranks and self._stopping is None:
             self._turn()
         while any(rank.alive for rank in self._ranks):
             self._turn()
             self._press()
         self._hear_out()
+        self._dismiss()
         if self._store:
             self._store.close()
         self._send({"type": "ended"})
@@ -103,9 +81,10 @@ class Agent:
 
     def give_up(self, error: Exception) -> None:
         """Tell the controller why this agent cannot go on, and take the ranks along."""
-        self._signal(signal.SIGKILL)
+        self._kill()
         trace = traceback.format_exception(error)
         self._send({"type": "broken", "message": f"{type(error).__name__}: {error}", "traceback": trace})
+        self._dismiss()
         self._say_all()
 
     def _hear_out(self) -> None:
@@ -115,6 +94,21 @@ class Agent:
             self._turn()
             if self._deaf and self._lifeline:
                 deadline = time.monotonic() + _TERM_SECONDS
+
+    def _dismiss(self) -> None:
+        """Nobody is left but what started the ranks: it has a while to end by itself."""
+        deadline = time.monotonic() + _TERM_SECONDS
+        while self._starter and not self._starter.leave() and time.monotonic() < deadline + _TERM_SECONDS:
+            if time.monotonic() > deadline:
+                self._starter.kill()
+            self._turn()
+
+    def _kill(self) -> None:
+        for rank in self._ranks:
+            if rank.alive:
+                signal_group(rank.pid, signal.SIGKILL)
+        if self._starter:
+            self._starter.kill()
 
     def _say_all(self) -> None:
         """A controller that lives may take its time; one that has cut the lifeline gets a bounded while."""
@@ -126,9 +120,11 @@ class Agent:
 
     def _turn(self) -> None:
         hurry = self._stopping is not None or any(rank.alive and rank.left for rank in self._ranks)
-        for key, _ in self._selector.select(_TURN_SECONDS / 20 if hurry else _TURN_SECONDS):
+        for key, _ in self.selector.select(_TURN_SECONDS / 20 if hurry else _TURN_SECONDS):
             key.data(key.fd)
         self._reap()
+        if self._starter:
+            self._starter.turn()
         self._listen()
         if time.monotonic() >= self._next_beat and not self._full:
             self._beat()
@@ -137,67 +133,45 @@ class Agent:
         data = os.read(descriptor, 1 << 16)
         if not data:
             self._lifeline = False
-            self._selector.unregister(descriptor)
+            self.selector.unregister(descriptor)
             self._stop()
             return
         for frame in self._reader.feed(data):
-            if frame["type"] == "job" and not self._ranks:
-                self._launch(frame)
+            if frame["type"] == "job" and self._starter is None:
+                self._job = frame
+                self._starter = starter_named(frame["starter"])(self)
+                self._starter.start(frame)
             elif frame["type"] == "stop":
                 self._stop()
 
-    def _launch(self, frame: Frame) -> None:
-        job = job_named(frame["job"])
-        # What exists before the fork is shared by all ranks and must not be moved about by the collector.
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-        placements = [Placement(**placement) for placement in frame["placements"]]
-        for placement, cpus in zip(placements, frame["cpus"], strict=True):
-            self._fork(placement, cpus, frame, job)
-        gc.enable()
-        self._store = StoreServer(frame["store"], frame["token"])
-        for rank in self._ranks:
+    def private(self) -> list[int]:
+        return [self._sink, self._epoll.fileno()]
+
+    def on_started(self, members: Sequence[Member]) -> None:
+        self._ranks = members
+        for rank in members:
+            self.selector.register(rank.socket, selectors.EVENT_READ, self._hearer(rank))
+            for descriptor in rank.outputs:
+                self._hear(rank, descriptor)
+        self._store = StoreServer(self._job["store"], self._job["token"])
+        for rank in members:
             self._send({"type": "started", "rank": rank.rank, "pid": rank.pid})
             # One that is dead already is reported like any other.
             with contextlib.suppress(OSError):
                 rank.socket.sendall(pack({"type": "go", "store": self._store.address}))
-        for rank in self._ranks:
+        for rank in members:
             rank.socket.setblocking(False)
 
-    def _fork(
-        self, placement: Placement, cpus: list[int] | None, frame: Frame, job: Callable[[RankContext], None]
-    ) -> None:
-        ours, theirs = socket.socketpair()
-        out_read, out_write = os.pipe()
-        err_read, err_write = os.pipe()
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                others = [d for rank in self._ranks for d in (rank.socket.fileno(), *rank.outputs)]
-                close = [ours.fileno(), out_read, err_read, self._sink, self._selector.fileno(), *others]
-                channel = Channel(theirs)
-                become_rank(channel, (out_write, err_write), close, parent, cpus)
-                run_job(channel, job, frame, placement)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                # Whatever happens, a rank never goes on as a second agent.
-                os._exit(1)
-        theirs.close()
-        os.close(out_write)
-        os.close(err_write)
-        # The rank does it too; whoever comes first, its group exists before anybody signals it.
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)
-        rank = _Rank(placement.rank, pid, ours, {out_read: _Output("stdout"), err_read: _Output("stderr")})
-        self._ranks.append(rank)
-        self._selector.register(ours, selectors.EVENT_READ, lambda _: self._on_rank(rank))
-        for descriptor in rank.outputs:
-            self._hear(rank, descriptor)
+    def on_helpers(self, pids: Sequence[int]) -> None:
+        self._send({"type": "helpers", "pids": list(pids)})
 
-    def _on_rank(self, rank: _Rank) -> bool:
+    def on_words(self, text: str) -> None:
+        self._send({"type": "output", "rank": None, "stream": "stderr", "text": text})
+
+    def _hearer(self, rank: Member) -> Callable[[int], bool]:
+        return lambda _: self._on_rank(rank)
+
+    def _on_rank(self, rank: Member) -> bool:
         """Hand on what the rank reports; whether there was anything."""
         try:
             data = rank.socket.recv(1 << 18)
@@ -208,38 +182,38 @@ class Agent:
         for content in rank.reader.feed(data):
             self._send({"type": "rank", "rank": rank.rank, "content": content})
         if not data:
-            self._selector.unregister(rank.socket)
+            self.selector.unregister(rank.socket)
             rank.socket.close()
             rank.left = time.monotonic()
         return bool(data)
 
     def _reap(self) -> None:
-        """Take note of ranks that have ended, after all they had to say."""
-        alive = {rank.pid: rank for rank in self._ranks if rank.alive}
-        while alive:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if not pid:
-                break
-            if rank := alive.pop(pid, None):
-                self._on_end(rank, os.waitstatus_to_exitcode(status))
-        for rank in alive.values():
-            if rank.left and time.monotonic() - rank.left > _TERM_SECONDS:
-                _signal_group(rank.pid, signal.SIGKILL)  # closed its end and lives on: not a rank any more
+        """Take note of children that have ended."""
+        with contextlib.suppress(ChildProcessError):
+            while self._starter:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    break
+                self._starter.reaped(pid, os.waitstatus_to_exitcode(status))
+        for rank in self._ranks:
+            if rank.alive and rank.left and time.monotonic() - rank.left > _TERM_SECONDS:
+                signal_group(rank.pid, signal.SIGKILL)  # closed its end and lives on: not a rank any more
 
-    def _on_end(self, rank: _Rank, code: int) -> None:
+    def on_ended(self, rank: Member, code: int) -> None:
+        """A rank has ended, which is told after all it had to say."""
         while rank.left is None and self._on_rank(rank):
             pass
         if rank.left is None:  # a child of it holds the other end
-            self._selector.unregister(rank.socket)
+            self.selector.unregister(rank.socket)
             rank.socket.close()
         rank.alive = False
         ended = {"code": code if code >= 0 else None, "signal": -code if code < 0 else None}
         self._send({"type": "exit", "rank": rank.rank, "stopped": self._stopping is not None, **ended})
         # Its children, if it left any, are in its group.
-        _signal_group(rank.pid, signal.SIGKILL)
+        signal_group(rank.pid, signal.SIGKILL)
 
-    def _hear(self, rank: _Rank, descriptor: int) -> None:
-        self._selector.register(descriptor, selectors.EVENT_READ, lambda _: self._on_output(rank, descriptor))
+    def _hear(self, rank: Member, descriptor: int) -> None:
+        self.selector.register(descriptor, selectors.EVENT_READ, lambda _: self._on_output(rank, descriptor))
 
     def _listen(self) -> None:
         """Take output only while the controller keeps up: who prints without end then waits, and nobody else."""
@@ -249,17 +223,17 @@ class Agent:
             for rank in self._ranks:
                 for descriptor in rank.outputs:
                     if deaf:
-                        self._selector.unregister(descriptor)
+                        self.selector.unregister(descriptor)
                     else:
                         self._hear(rank, descriptor)
 
-    def _on_output(self, rank: _Rank, descriptor: int) -> None:
+    def _on_output(self, rank: Member, descriptor: int) -> None:
         data = os.read(descriptor, 1 << 14)
         output = rank.outputs[descriptor]
         if text := output.lines.feed(data):
             self._send({"type": "output", "rank": rank.rank, "stream": output.name, "text": text})
         if not data:
-            self._selector.unregister(descriptor)
+            self.selector.unregister(descriptor)
             os.close(descriptor)
             del rank.outputs[descriptor]
 
@@ -275,20 +249,17 @@ class Agent:
         if self._stopping is None:
             self._stopping = time.monotonic()
             self._beat()
-            self._signal(signal.SIGTERM)
-            # A stopped process takes SIGTERM only when it goes on.
-            self._signal(signal.SIGCONT)
+            for rank in self._ranks:
+                if rank.alive and self._starter:
+                    self._starter.terminate(rank)
 
     def _press(self) -> None:
         """What did not end when asked is killed."""
         if self._stopping is not None and not self._killed and time.monotonic() - self._stopping > _TERM_SECONDS:
             self._killed = True
-            self._signal(signal.SIGKILL)
-
-    def _signal(self, number: signal.Signals) -> None:
-        for rank in self._ranks:
-            if rank.alive:
-                _signal_group(rank.pid, number)
+            for rank in self._ranks:
+                if rank.alive:
+                    signal_group(rank.pid, signal.SIGKILL)
 
     def _send(self, frame: Frame) -> None:
         data = pack(frame)
@@ -316,16 +287,10 @@ class Agent:
                 if rest:
                     self._outbox.appendleft(rest)
         if full and not self._full:
-            self._selector.register(self._sink, selectors.EVENT_WRITE, lambda _: self._write())
+            self.selector.register(self._sink, selectors.EVENT_WRITE, lambda _: self._write())
         elif self._full and not full:
-            self._selector.unregister(self._sink)
+            self.selector.unregister(self._sink)
         self._full = full
-
-
-def _signal_group(pid: int, number: signal.Signals) -> None:
-    """To a rank's own process group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, number)
 
 
 def main() -> None:

@@ -15,7 +15,11 @@ from suites.launch.protocol import Frame
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the ranks are to do. `store` is the address to serve the rendezvous on; times are in seconds."""
+    """What the ranks are to do. `store` is the address to serve the rendezvous on; times are in seconds.
+
+    `starter` is a name of STARTERS. Where `spins`, ranks use CPU while they wait, so only what they report shows that
+    they go on.
+    """
 
     name: str
     arguments: Mapping[str, Any]
@@ -24,6 +28,8 @@ class Job:
     token: str
     store: str
     timeout: float
+    starter: str = "fork"
+    spins: bool = False
 
     def frame(self) -> Frame:
         return {
@@ -35,6 +41,7 @@ class Job:
             "token": self.token,
             "store": self.store,
             "timeout": self.timeout,
+            "starter": self.starter,
         }
 
 

@@ -2,11 +2,12 @@
 
 A frame is a dict with a `type`:
 
-    controller -> agent   job {job, arguments, placements, cpus, token, timeout, store}, stop
+    controller -> agent   job {job, arguments, placements, cpus, token, timeout, store, starter}, stop
     agent -> controller   hello {host, pid, version, python}, started {rank, pid}, rank {rank, content},
-                          output {rank, stream, text}, exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
+                          output {rank (null: of what starts ranks), stream, text}, exit {rank, code, signal, stopped},
+                          alive {states, cpu_seconds}, helpers {pids} (processes beside itself and the ranks),
                           broken {message} (it cannot go on), ended
-    agent -> rank         go {store}
+    agent -> rank         job {.., placement, cpu} to a rank that was not forked from it, go {store}
     rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own
 
 May import: the standard library.

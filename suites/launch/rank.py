@@ -1,4 +1,4 @@
-"""What a forked rank does: put itself in order, run its job, tell the agent how it ended.
+"""What a rank does once it was forked: put itself in order, run its job, tell the agent how it ended.
 
 May import: protocol, jobs, collectives.
 """
@@ -39,11 +39,9 @@ class RankContext:
         self.report({"type": "phase", "phase": name})
 
 
-def become_rank(
-    channel: Channel, outputs: tuple[int, int], close: Sequence[int], parent: int, cpus: Sequence[int] | None
-) -> None:
-    """Right after the fork: let go of the agent's descriptors, die with the agent, take the given CPUs."""
-    # Without it, a rank would outlive an agent that was killed.
+def become_rank(outputs: tuple[int, int], close: Sequence[int], parent: int) -> None:
+    """Right after the fork: let go of the parent's descriptors, print to `outputs`, die with the parent."""
+    # Without it, a rank would outlive a parent that was killed.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -60,11 +58,15 @@ def become_rank(
         os.close(descriptor)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    gc.enable()
+
+
+def pin(cpus: Sequence[int] | None) -> None:
+    """Take the given CPUs."""
     if cpus:
         # Cores may have been taken from us since the controller looked: then run where we may.
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, cpus)
-    gc.enable()
 
 
 def run_job(channel: Channel, job: Callable[[RankContext], None], frame: Frame, placement: Placement) -> NoReturn:

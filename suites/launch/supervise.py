@@ -32,6 +32,7 @@ SILENCE_SECONDS = 10.0
 GRACE_SECONDS = 2.0
 """After a rank ran into its deadline, the others' own reports are waited for: who stays silent is suspect."""
 STOP_SECONDS = 10.0
+_HELPER_SECONDS = 1.0
 _BUSY_SECONDS = 0.1
 """CPU between two heartbeats from which on a rank is at work, not waiting."""
 _ABSENT_SECONDS = 0.05
@@ -80,6 +81,8 @@ class Supervisor:
     _reader: FrameReader = field(default_factory=FrameReader)
     _lines: LineReader = field(default_factory=LineReader)
     _ranks: dict[int, _Seen] = field(default_factory=dict)
+    _helpers: list[int] = field(default_factory=list)
+    """Processes beside the agent and the ranks."""
     _faulted: float | None = None
     """When the first fault was seen."""
     _stop_at: float | None = None
@@ -190,6 +193,8 @@ class Supervisor:
                 self._moved = time.monotonic()
             case "started":
                 self._ranks[frame["rank"]].pid = frame["pid"]
+            case "helpers":
+                self._helpers += frame["pids"]
             case "rank":
                 yield from self._on_rank(frame["rank"], frame["content"])
             case "output":
@@ -265,7 +270,7 @@ class Supervisor:
             self._ranks[int(rank)].state = state
         for rank, used in frame["cpu_seconds"].items():
             seen = self._ranks[int(rank)]
-            if used > seen.cpu:
+            if used > seen.cpu and not self.job.spins:
                 self._moved = now
             if used - seen.cpu >= _BUSY_SECONDS:
                 seen.busy = now
@@ -312,9 +317,11 @@ class Supervisor:
         """When ranks ran into deadlines, note the state of those that did not report."""
         if not any(fault.waiting_for or fault.kind == "silence" for fault in self.faults):
             return
+        idle_since = time.monotonic() - self.job.timeout
         for rank, seen in self._ranks.items():
             if seen.silent:
-                self.faults.append(Fault(rank, "silent", seen.phase, state=seen.state, pid=seen.pid))
+                idle = self.job.spins and seen.busy < idle_since
+                self.faults.append(Fault(rank, "silent", seen.phase, state=seen.state, idle=idle, pid=seen.pid))
 
     def _stop(self) -> None:
         """Tell the agent, and cut its lifeline: the frame for one that reads, the cut for one that does not."""
@@ -359,10 +366,14 @@ class Supervisor:
         if not self._ended:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(agent.pid, signal.SIGKILL)
+            self._await_helpers()
             for rank, pid in self.pids.items():
                 if not self._ranks[rank].ended:
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
+            for pid in self._helpers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         self._selector.close()
         for stream in (agent.stdin, agent.stdout, agent.stderr):
             if stream:
@@ -376,11 +387,23 @@ class Supervisor:
             time.sleep(0.01)
             self.survivors = self._living()
 
+    def _await_helpers(self) -> None:
+        """They end their ranks and clean up after them, once their agent is gone."""
+        host, deadline = LocalHost(), time.monotonic() + _HELPER_SECONDS
+        while any(_lives(host, pid) for pid in self._helpers) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def _living(self) -> list[int]:
         """Processes of this run that are still there."""
         assert self._agent
         pids = [pid for rank, pid in self.pids.items() if not self._ranks[rank].ended]
         if self._agent.returncode is None:
             pids.append(self._agent.pid)
+        if not self._ended:
+            pids += self._helpers
         host = LocalHost()
-        return [pid for pid in pids if not (process.state(host, pid) or "Z").startswith(("Z", "X"))]
+        return [pid for pid in pids if _lives(host, pid)]
+
+
+def _lives(host: LocalHost, pid: int) -> bool:
+    return not (process.state(host, pid) or "Z").startswith(("Z", "X"))

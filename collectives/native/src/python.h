@@ -20,5 +20,8 @@ int od_python_add_types(PyObject *module);
 PyObject *od_python_time(PyObject *module, PyObject *arguments);
 PyObject *od_python_overhead(PyObject *module, PyObject *arguments);
 PyObject *od_python_inbox_length(PyObject *module, PyObject *arguments);
+/* foreign.c */
+PyObject *od_time_foreign(PyObject *module, PyObject *arguments);
+PyObject *od_foreign_functions(PyObject *module, PyObject *arguments);
 
 #endif

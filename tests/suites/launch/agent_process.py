@@ -28,7 +28,7 @@ def job(name: str, ranks: int = 1, **arguments: object) -> Frame:
     store = f"ipc://@opsdist-test-{secrets.token_hex(8)}"
     return {
         "type": "job", "job": name, "arguments": arguments, "placements": placements, "cpus": [None] * ranks,
-        "token": "t", "store": store, "timeout": 5.0,
+        "token": "t", "store": store, "timeout": 5.0, "starter": "fork",
     }  # fmt: skip
 
 

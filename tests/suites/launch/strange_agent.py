@@ -5,6 +5,7 @@ Started as `python -m tests.suites.launch.strange_agent`.
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import threading
 import time
 
 from suites.jobs import JOBS
-from suites.launch import agent
+from suites.launch import agent, mpiexec
 from suites.launch.rank import RankContext
 
 
@@ -83,13 +84,25 @@ def thread(context: RankContext) -> None:
     context.report({"type": "said"})
 
 
+def map_files(context: RankContext) -> None:
+    """Maps files of its own, as libraries do with shared memory, and is stopped before it can remove them."""
+    maps = []
+    for path in context.arguments["paths"]:
+        with open(path, "wb+") as file:
+            file.truncate(4096)
+            maps.append(mmap.mmap(file.fileno(), 4096))
+    context.report({"type": "said"})
+    time.sleep(3600)
+
+
 def strange(context: RankContext) -> None:
     """Raises what is no Exception, with a message that is no text."""
     raise KeyboardInterrupt("\ud800")
 
 
 for function in (
-    report, chatter, flood, lazy, stubborn, vanish, leave_a_child, fork_a_child, long_report, thread, strange,
+    report, chatter, flood, lazy, stubborn, vanish, leave_a_child, fork_a_child, long_report, thread, map_files,
+    strange,
 ):  # fmt: skip
     JOBS[function.__name__] = f"tests.suites.launch.strange_agent:{function.__name__}"
 
@@ -97,6 +110,8 @@ if __name__ == "__main__":
     agent._TERM_SECONDS = 0.3
     agent._KILL_SECONDS = 0.3
     agent._BACKLOG = int(os.environ.get("BACKLOG", agent._BACKLOG))
+    mpiexec._TERM_SECONDS = 0.1
+    mpiexec.DIAL = "tests.suites.launch.strange_dial"
     agent.main()
 else:  # the agent looks a job up
     print("something that a library prints")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +220,29 @@ def test_a_rank_that_was_at_work_reports_late_and_is_not_blamed(space: RunSpace)
     watched = puppet(space, *acts, ranks=3, timeout=1.0)
     run(watched)
     assert verdict(watched) == ("missing", [2])
+
+
+def test_where_waiting_uses_cpu_only_reports_count_and_who_used_none_is_named(space: RunSpace) -> None:
+    """Rank 0 spins in a wait; rank 1 never entered. CPU alone would keep the run alive for ever."""
+    sleeping = ("S (sleeping)", 0.0)
+    beats = [act for turn in range(60) for act in (beat(r0=("R (running)", turn / 5), r1=sleeping), "wait 0.05")]
+    watched = puppet(space, HELLO, "read", started(0, _ended_process()), *beats, "eof", ENDED)
+    watched.job = replace(watched.job, spins=True)
+    run(watched)
+    assert verdict(watched) == ("missing", [1])
+    assert "it used no CPU" in judge(watched.faults, "here", 2)["explanation"]
+
+
+def test_helpers_of_an_agent_that_died_are_given_a_moment_and_then_ended(space: RunSpace) -> None:
+    helper = subprocess.Popen(["sleep", "3600"], env=space.environment(), start_new_session=True)
+    helpers = json.dumps({"type": "helpers", "pids": [helper.pid]})
+    watched = puppet(space, HELLO, "read", helpers, "exit 3")
+    try:
+        run(watched)
+    finally:
+        code = helper.wait(HUNG)
+    assert code == -signal.SIGKILL
+    assert watched.survivors == []
 
 
 def test_stopped_ranks_are_named_without_waiting_for_their_reports(
