@@ -31,6 +31,9 @@ MOVED_BYTES = 8 << 20
 """What a rank reads and writes, at the least, in a repetition of the ceiling: about 1 ms, so that leaving the barrier
 does not matter."""
 REPETITIONS = 3
+"""Of each way, after one that is not counted."""
+BRIEF_REPETITIONS = 10
+"""Where one takes a millisecond or so: then a disturbance would show in all of three."""
 _WORD = 8
 
 Mover = Callable[[np.ndarray, Sequence[int], int, int, int, int], float]
@@ -62,7 +65,8 @@ def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Mo
     memory = arena.memory.view(np.uint8)
     starts = [index * arena.layout.stride for index in range(len(arena.sets))]
     seconds = []
-    for number in range(1 + REPETITIONS * len(movers)):
+    repetitions = BRIEF_REPETITIONS if largest <= MOVED_BYTES else REPETITIONS
+    for number in range(1 + repetitions * len(movers)):
         comm.barrier()
         spent = movers[number % len(movers)](memory, starts, part, reads, writes, times) if times else 0.0
         # The sets go round from one repetition to the next: with a cold cache, this is cold too.

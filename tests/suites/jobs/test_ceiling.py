@@ -11,7 +11,7 @@ from collectives.ops import COLLECTIVES
 from suites.case import Case
 from suites.jobs.agree import Shared
 from suites.jobs.arena import open_arena
-from suites.jobs.ceiling import REPETITIONS, mix, move_all, ways
+from suites.jobs.ceiling import BRIEF_REPETITIONS, mix, move_all, ways
 from tests.collectives.inproc_world import communicators, run_threads
 
 needs_core = pytest.mark.skipif(native.core() is None, reason=str(native.unavailable()))
@@ -69,6 +69,6 @@ def test_all_ranks_move_in_each_way_and_the_source_says_how(core: bool, monkeypa
 
     first, second = run_threads([lambda comm=comm: rank(comm) for comm in communicators(2)])  # type: ignore[misc]
     assert first == second
-    assert len(first.seconds) == REPETITIONS * len(ways()[1])
+    assert len(first.seconds) == BRIEF_REPETITIONS * len(ways()[1])
     assert first.nbytes > 7 << 20
     assert ("lower bound" in first.source) is not core

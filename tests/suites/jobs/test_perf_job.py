@@ -11,7 +11,7 @@ import pytest
 
 from collectives.dtypes import DTYPES, Array
 from suites.jobs.arena import MOST_SETS
-from suites.jobs.ceiling import REPETITIONS
+from suites.jobs.ceiling import BRIEF_REPETITIONS
 from suites.jobs.inject import InjectedError
 from suites.jobs.settings import BATCH_SECONDS, CHUNK_SECONDS, REPEATS
 from suites.pattern import Pattern
@@ -141,7 +141,7 @@ def test_what_nobody_can_believe_is_measured_once_more(comm: ToldCommunicator) -
 def test_the_ceiling_is_copied_before_and_after_and_counts_what_was_read_and_written(comm: ToldCommunicator) -> None:
     ((report,), _) = reports(replace(CASE, count=1 << 18))
     assert report["ceiling_bytes"] == 4 * (2 << 20)  # half a set to the other, until 8 MiB are read and written
-    assert report["ceiling"] == pytest.approx([1e-3] * 2 * REPETITIONS)
+    assert report["ceiling"] == pytest.approx([1e-3] * 2 * BRIEF_REPETITIONS)
 
 
 @pytest.mark.parametrize("given", [{"peak": 1e9}, {}])

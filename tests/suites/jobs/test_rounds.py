@@ -9,6 +9,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from suites.jobs.ceiling import BRIEF_REPETITIONS
 from suites.jobs.settings import BATCH_SECONDS, CHUNK_SECONDS, MOST_PASSES
 from tests.suites.jobs.told import CASE, Clock, ToldCommunicator, job, reports, tell
 
@@ -111,7 +112,7 @@ def test_when_one_cannot_be_believed_all_take_their_turns_again(comms: list[Told
 def test_each_is_measured_against_a_ceiling_of_its_own(comms: list[ToldCommunicator]) -> None:
     large = [replace(case, count=1 << 18) for case in (A, B)]
     found, _ = reports(*large, rounds=[[0, 1]], loop=8)
-    assert [len(report["ceiling"]) for report in found] == [6, 6]
+    assert [len(report["ceiling"]) for report in found] == [2 * BRIEF_REPETITIONS] * 2
 
 
 def test_the_budget_is_shared_by_all_cases_that_are_left(comms: list[ToldCommunicator]) -> None:
