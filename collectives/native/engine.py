@@ -35,11 +35,12 @@ _EAGER_TOTAL = 8 << 20
 """Bytes of payload slots towards a rank from all its peers together, at the most, per group."""
 _MOST_EAGER, _LEAST_EAGER = 32 << 10, 1 << 10
 _SLOTS = 16
-_DIRECT = 4 << 10
-"""Messages above it are read where they lie instead of being copied through a slot."""
+_DIRECT, _DIRECT_CROWDED = 1 << 10, 8 << 10
+"""Messages above it are read where they lie instead of being copied through a slot. Then the sender waits until they
+have been read, which costs more where ranks share cores."""
 _ALONE = (4000, 200)
 """How often a wait looks for news while spinning, and then while letting others run, before it sleeps."""
-_CROWDED = (20, 2000)
+_CROWDED = (5, 2000)
 """The same where ranks share cores: who spins keeps off the core the one that is waited for."""
 _CACHE = 32 << 20
 """Of the last level, where the system does not tell."""
@@ -76,7 +77,7 @@ class NativeChannel:
         self._member = self._ranks.index(engine.rank)
         eager = _eager(engine.size)
         inbox = engine.region.take(_core.inbox_length(len(self._ranks), eager))
-        direct = max(_DIRECT, eager)
+        direct = _DIRECT_CROWDED if engine.crowded else _DIRECT
         try:
             self._core = _core.Channel(engine.world, group, self._ranks, self._member, inbox, eager, direct)
         except OSError as error:
@@ -217,6 +218,7 @@ class NativeEngine:
         self.name, self.transport = f"native core ({_core.features()}) over shared memory", "shm"
         self.cache = _cache()
         self._regions = list(regions)
+        self.crowded = crowded
         patience = _CROWDED if crowded else _ALONE
         self.world = _core.World(rank, [mapped.address for mapped in regions], region.length, *patience)
         self._channels: list[NativeChannel] = []

@@ -1,8 +1,8 @@
 """The ceiling: how fast the memory of all ranks together reads and writes, at the footprint of the case.
 
 Every rank reads and writes within its own buffer sets, in the collective's own mix, and all at the same time. The
-native core's loops do it, with plain and with streaming stores, of which the better counts. Without the core numpy's
-copy stands in for them, and then the figure is a lower bound.
+native core's loops do it, with plain and with streaming stores, from and to few places or twice as many, of which the
+best counts. Without the core numpy's copy stands in for them, and then the figure is a lower bound.
 May import: numpy, collectives, arena, agree.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -30,13 +30,14 @@ LEAST_MOVED = 8 << 10
 MOVED_BYTES = 8 << 20
 """What a rank reads and writes, at the least, in a repetition of the ceiling: about 1 ms, so that leaving the barrier
 does not matter."""
-REPETITIONS = 3
+REPETITIONS = 2
 """Of each way, after one that is not counted."""
-BRIEF_REPETITIONS = 10
-"""Where one takes a millisecond or so: then a disturbance would show in all of three."""
-_WORD = 8
+BRIEF_REPETITIONS = 8
+"""Where one takes a millisecond or so: then a disturbance would show in all of a few."""
+_WORD = 16
+"""Bytes that a part is a multiple of, so that half of it is whole words."""
 
-Mover = Callable[[np.ndarray, Sequence[int], int, int, int, int], float]
+Mover = Callable[[np.ndarray, list[int], int, int, int, int], float]
 """(memory in bytes, starts, bytes of a part, parts read, parts written, times) -> seconds."""
 
 
@@ -64,16 +65,19 @@ def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Mo
     times = max(MOVED_BYTES, largest) // own if own >= LEAST_MOVED else 0
     memory = arena.memory.view(np.uint8)
     starts = [index * arena.layout.stride for index in range(len(arena.sets))]
-    seconds = []
     repetitions = BRIEF_REPETITIONS if largest <= MOVED_BYTES else REPETITIONS
-    for number in range(1 + repetitions * len(movers)):
-        comm.barrier()
-        spent = movers[number % len(movers)](memory, starts, part, reads, writes, times) if times else 0.0
-        # The sets go round from one repetition to the next: with a cold cache, this is cold too.
-        turn = times % len(starts)
-        starts = starts[turn:] + starts[:turn]
-        seconds.append(spent)
-    return Moved(own * times, tuple(shared.largest(second) for second in seconds[1:]), source)
+    seconds = []
+    # One way after the other: streaming stores leave caches behind in which plain ones are slow.
+    for mover in movers:
+        for number in range(1 + repetitions):
+            comm.barrier()
+            spent = mover(memory, starts, part, reads, writes, times) if times else 0.0
+            # The sets go round from one repetition to the next: with a cold cache, this is cold too.
+            turn = times % len(starts)
+            starts = starts[turn:] + starts[:turn]
+            if number:
+                seconds.append(spent)
+    return Moved(own * times, tuple(shared.largest(second) for second in seconds), source)
 
 
 def mix(read: float, written: float) -> tuple[int, int]:
@@ -91,15 +95,16 @@ def ways() -> tuple[str, list[Mover]]:
     if core is None:
         return "numpy copy by all ranks, a lower bound", [_copy_by_numpy]
 
-    def mover(streaming: bool) -> Mover:
+    def mover(streaming: bool, places: int) -> Mover:
         return lambda memory, starts, part, reads, writes, times: (
-            core.traffic(memory, list(starts), part, reads, writes, times, streaming) / 1e9
+            core.traffic(memory, starts, part // places, reads * places, writes * places, times, streaming) / 1e9
         )
 
-    return "memory traffic of all ranks", [mover(streaming=False), mover(streaming=True)]
+    ways = [mover(streaming, places) for places in (1, 2) for streaming in (False, True)]
+    return "memory traffic of all ranks", ways
 
 
-def _copy_by_numpy(memory: np.ndarray, starts: Sequence[int], part: int, reads: int, writes: int, times: int) -> float:
+def _copy_by_numpy(memory: np.ndarray, starts: list[int], part: int, reads: int, writes: int, times: int) -> float:
     pairs = [(memory[start + part : start + 2 * part], memory[start : start + part]) for start in starts]
     begin = time.monotonic_ns()
     for number in range(times):

@@ -84,7 +84,7 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *
     if (!key) return PyErr_Format(PyExc_ValueError, "a channel's key is not 0");
     const od_world *within = ((World *)world)->world;
     Py_ssize_t size = PyList_Size(members);
-    if (size < 1 || me < 0 || me >= size || eager < 1 || direct < eager ||
+    if (size < 1 || me < 0 || me >= size || eager < 1 ||
         place + od_inbox_length((int)size, (size_t)eager) > within->length)
         return PyErr_Format(PyExc_ValueError, "a channel of %zd members does not fit", size);
     int *ranks = malloc((size_t)size * sizeof *ranks);
