@@ -10,6 +10,7 @@ import os
 from collectives import native
 from collectives.engine import Engine
 from collectives.errors import RendezvousError
+from collectives.native.engine import open_native
 from collectives.placement import Placement
 from collectives.portable import PortableEngine
 from collectives.rendezvous import Store
@@ -22,9 +23,8 @@ def join(placement: Placement, store: Store, token: str, timeout: float) -> Engi
     world = meet(store, "world", placement, timeout, without=native.unavailable())
     without = [rank for rank, member in enumerate(world) if member["without"]]
     if without:
-        return _portable(placement, store, token, timeout, f"rank {without[0]}: {world[without[0]]['without']}")
-    from collectives.native.engine import open_native
-
+        reason, _, _ = str(world[without[0]]["without"]).partition("; ")
+        return _portable(placement, store, token, timeout, f"rank {without[0]}: {reason}")
     return open_native(placement, store, token, timeout)
 
 

@@ -37,6 +37,9 @@ class Backend(Protocol):
     def unavailable(self) -> str | None:
         """Why it cannot be used on this host and what to do, as "reason; remedy", or None. Starts nothing."""
 
+    def claims(self) -> bool:
+        """Whether devices that it is made for are visible on this host, so that `auto` means it. Starts nothing."""
+
     def caveat(self) -> str | None:
         """What keeps it from being all that it could be here, as "reason; remedy", or None. Starts nothing."""
 

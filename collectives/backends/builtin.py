@@ -180,6 +180,9 @@ class BuiltinBackend:
     def unavailable(self) -> str | None:
         return None
 
+    def claims(self) -> bool:
+        return False
+
     def caveat(self) -> str | None:
         return native.unavailable()
 

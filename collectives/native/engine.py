@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from collectives.communicator import Stamps, Sync, Work
 from collectives.dtypes import DTYPES, OPERATORS, Array, name_of
 from collectives.errors import CollectiveError, ResourceError, UsageError
 from collectives.faults import different_calls, different_messages, timed_out
-from collectives.native import _core
+from collectives.native import core
 from collectives.native.compile import words
 from collectives.native.exchange import exchange
 from collectives.native.region import Mapping, Region, reach
@@ -30,6 +30,11 @@ from collectives.rendezvous import Store
 from collectives.schedule import Plan
 from collectives.secrets import secret
 from collectives.transport.base import CallTag
+
+if TYPE_CHECKING:
+    from collectives.native import _core
+else:
+    _core = core()  # None where it was not built; then nobody opens an engine
 
 _EAGER_TOTAL = 8 << 20
 """Bytes of payload slots towards a rank from all its peers together, at the most, per group."""

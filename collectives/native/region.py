@@ -16,13 +16,18 @@ import os
 import resource
 import threading
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from collectives.dtypes import Array
 from collectives.errors import ResourceError
-from collectives.native import _core
+from collectives.native import core
+
+if TYPE_CHECKING:
+    from collectives.native import _core
+else:
+    _core = core()  # None where it was not built; then nobody makes a region
 
 PAGE = 4096
 HUGE = 2 << 20

@@ -31,7 +31,8 @@ def test_every_rule_is_reached(rule: Rule) -> None:
 
 def test_the_first_matching_rule_wins() -> None:
     assert choose("allreduce", 2, 8)[0] == "recursive_doubling"
-    assert choose("allreduce", 4, 8)[0] == "linear"
+    assert choose("allreduce", 4, 8)[0] == "one_shot"
+    assert choose("allreduce", 8, 8)[0] == "linear"
     assert choose("allreduce", 64, 8)[0] == "recursive_doubling"
     assert choose("allreduce", 2, 1 << 30)[0] == "two_shot"
 

@@ -32,7 +32,7 @@ def perf(*arguments: str, **variables: str) -> Ended:
 
 
 def test_the_table_names_backends_what_they_have_loaded_and_the_ratio() -> None:
-    ended = perf("allreduce", "--size", "1K,64K", *BOTH, *QUICK)
+    ended = perf("allreduce", "--size", "1K,16K", *BOTH, *QUICK)
     assert (ended.code, ended.err) == (0, "")
     assert ended.lines[0].startswith("# 2 ranks, as asked; backend builtin,twin; host ")
     assert ended.lines[1].endswith(f"; transport {TRANSPORT}, twinned; registered buffers")
@@ -40,13 +40,16 @@ def test_the_table_names_backends_what_they_have_loaded_and_the_ratio() -> None:
     assert ended.lines[3] == "# twin: Twin 1.2.3 at /opt/twin/libtwin.so"
     assert ended.lines[4].endswith("eff   ratio  backend   algorithm")
     assert [(row[0], *row[11:]) for row in ended.rows] == [
-        (size, *who) for size in ("1024", "65536") for who in (("builtin", AUTO), ("twin", "library"))
+        (size, *who) for size in ("1024", "16384") for who in (("builtin", AUTO), ("twin", "library"))
     ]
     assert [row[10] for row in ended.rows[::2]] == ["1.00", "1.00"]
     for row, base in zip(ended.rows[1::2], ended.rows[::2], strict=True):
-        assert float(row[10]) == pytest.approx(float(row[5]) / float(base[5]), rel=0.002, abs=0.006)
+        time, base_time = float(row[5]), float(base[5])
+        # As far as the digits of the table go: two behind the point.
+        rounding = time / base_time * (0.005 / time + 0.005 / base_time) + 0.006
+        assert float(row[10]) == pytest.approx(time / base_time, abs=rounding)
     for name in ("builtin", "twin"):
-        assert any(re.fullmatch(rf"AllReduce Bandwidth: .* at 64K by {name}.*", line) for line in ended.lines)
+        assert any(re.fullmatch(rf"AllReduce Bandwidth: .* at 16K by {name}.*", line) for line in ended.lines)
         assert re.search(rf"harness overhead .*us \({name}\)", ended.out)
     assert any(line.startswith("# ratio: time over that of builtin (x)") for line in ended.lines)
     assert ended.lines[-1] == "# passed: 4 of 4 cases measured"

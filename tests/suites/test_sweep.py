@@ -36,6 +36,12 @@ class Named:
     def unavailable(self) -> str | None:
         raise NotImplementedError
 
+    def claims(self) -> bool:
+        raise NotImplementedError
+
+    def caveat(self) -> str | None:
+        raise NotImplementedError
+
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         return "has it not" if self.lacking == (collective, dtype, operator) else None
 

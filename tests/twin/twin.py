@@ -82,6 +82,12 @@ class TwinBackend:
     summary: str = "a stand-in for a library, for tests"
     plans: bool = False
 
+    def claims(self) -> bool:
+        return False
+
+    def caveat(self) -> str | None:
+        return None
+
     def unavailable(self) -> str | None:
         return os.environ.get("TWIN_UNAVAILABLE")
 

@@ -259,6 +259,9 @@ class MpiBackend:
     def unavailable(self) -> str | None:
         return unavailable()
 
+    def claims(self) -> bool:
+        return False
+
     def caveat(self) -> str | None:
         if core():
             return None

@@ -20,7 +20,16 @@ from typing import Any
 from collectives.backends.torch.calls import exchange_batched, exchange_coalesced, exchange_singly
 from collectives.backends.torch.communicator import TorchCommunicator, joined
 from collectives.backends.torch.link import Link, first_sentence
-from collectives.backends.torch.memory import ASCEND, NVIDIA, Device, Memory, Mirrored, ModuleDevice, Shared
+from collectives.backends.torch.memory import (
+    ASCEND,
+    NVIDIA,
+    Device,
+    DeviceFiles,
+    Memory,
+    Mirrored,
+    ModuleDevice,
+    Shared,
+)
 from collectives.dtypes import DTYPES, OPERATORS
 from collectives.errors import RendezvousError
 from collectives.ops import COLLECTIVES
@@ -50,10 +59,15 @@ class TorchBackend:
     """collective -> element types it cannot move."""
     no_operators: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """operator -> element types it cannot be applied to."""
+    devices: DeviceFiles | None = None
+    """What it is made for, where that is not the CPU."""
     plans: bool = False
 
     def unavailable(self) -> str | None:
         return next((reason for need in self.needs if (reason := need())), None)
+
+    def claims(self) -> bool:
+        return self.devices is not None and self.devices.missing() is None
 
     def caveat(self) -> str | None:
         return None
@@ -224,6 +238,7 @@ NCCL = TorchBackend(
     exchange=exchange_coalesced,
     reduce_spares_input=True,
     needs=(_no_torch, NVIDIA.missing, _torch_for_cpus),
+    devices=NVIDIA,
     no_types=_NO_UNSIGNED,
 )
 HCCL = TorchBackend(
@@ -235,6 +250,7 @@ HCCL = TorchBackend(
     exchange=exchange_batched,
     reduce_spares_input=True,
     needs=(_no_torch, _no_torch_npu, ASCEND.missing),
+    devices=ASCEND,
     no_types=_NO_UNSIGNED,
     no_operators={
         **{operator: frozenset(DTYPES) - _HCCL_REDUCES for operator in OPERATORS},
