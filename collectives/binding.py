@@ -30,6 +30,13 @@ class Binding:
         """The larger of the buffers, which is what algorithms are chosen by."""
         return max(self.shape.send.count, self.shape.recv.count) * self.dtype.itemsize
 
+    @property
+    def footprint(self) -> int:
+        """Bytes that all ranks together read and write at the least. The same on all ranks, but for uneven blocks."""
+        ranks = self.shape.size
+        size = self.count * self.row.blocks(ranks) * self.dtype.itemsize or self.nbytes
+        return round(sum(self.row.least_traffic(ranks, in_place=self.shape.in_place)) * size)
+
 
 def resolve(
     collective: str,

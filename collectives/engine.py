@@ -23,9 +23,20 @@ class Channel(Protocol):
     """A group of ranks as its member sees it. Its calls run one after the other, in the order they were begun."""
 
     def bind(
-        self, plan: Plan, send: Array | None, recv: Array | None, dtype: np.dtype[Any], operator: str, call: CallTag
+        self,
+        plan: Plan,
+        send: Array | None,
+        recv: Array | None,
+        dtype: np.dtype[Any],
+        operator: str,
+        call: CallTag,
+        footprint: int = 0,
     ) -> Program:
-        """Resolve the plan's spans; peers are members of the group. Each run gets the call's next number."""
+        """Resolve the plan's spans; peers are members of the group. Each run gets the call's next number.
+
+        `footprint` is what all ranks together read and write at the least, in bytes: what does not fit into the caches
+        may as well go past them.
+        """
 
     def run(self, program: Program) -> None:
         """Raises TransportTimeout, MismatchError."""

@@ -50,7 +50,14 @@ class PortableChannel:
         self._lock = threading.Lock()
 
     def bind(
-        self, plan: Plan, send: Array | None, recv: Array | None, dtype: np.dtype[Any], operator: str, call: CallTag
+        self,
+        plan: Plan,
+        send: Array | None,
+        recv: Array | None,
+        dtype: np.dtype[Any],
+        operator: str,
+        call: CallTag,
+        footprint: int = 0,
     ) -> _Program:
         member = self._ranks.index(self._engine.transport.rank)
         return _Program(BoundPlan(plan, send, recv, dtype, self._ranks, member), call, operator)

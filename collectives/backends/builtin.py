@@ -101,7 +101,7 @@ class BuiltinCommunicator:
             self._group, 0, list(COLLECTIVES).index(collective), list(OPERATORS).index(operator),
             list(DTYPES).index(name_of(dtype)), root, binding.count,
         )  # fmt: skip
-        program = self._channel.bind(chosen.plan(shape), send, recv, dtype, operator, tag)
+        program = self._channel.bind(chosen.plan(shape), send, recv, dtype, operator, tag, binding.footprint)
         return BuiltinCall(self._channel, program, self._barrier_program, algorithm, why)
 
     def allreduce(self, send: Array, recv: Array | None = None, operator: str = "sum") -> Array:

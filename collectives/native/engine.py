@@ -101,11 +101,16 @@ class NativeChannel:
         self._failed: Exception | None = None
 
     def bind(
-        self, plan: Plan, send: Array | None, recv: Array | None, dtype: np.dtype[Any], operator: str, call: CallTag
+        self,
+        plan: Plan,
+        send: Array | None,
+        recv: Array | None,
+        dtype: np.dtype[Any],
+        operator: str,
+        call: CallTag,
+        footprint: int = 0,
     ) -> _Program:
         scratch = self._engine.allocate(plan.scratch, dtype) if plan.scratch else None
-        given = (send, recv, scratch)
-        footprint = sum(array.nbytes for array in given if array is not None) * len(self._ranks)
         buffers = (_bytes(send), _bytes(recv), _bytes(scratch))
         bound = _core.Program(
             self._core, words(plan, self._member, dtype.itemsize), buffers, list(DTYPES).index(name_of(dtype)),

@@ -383,6 +383,32 @@ static bool give_up(run *now, od_waiter *waiter) {
     return now->result->outcome != OD_FINE;
 }
 
+/* What the rank sends to itself. */
+static void copy_locally(const run *now) {
+    const od_program *program = now->program;
+    for (int i = now->step->copies; i < now->step->copies + now->step->copies_number; i++)
+        od_copy(program->copies[i].to, program->copies[i].from, program->copies[i].length, program->streaming);
+}
+
+/* Whether the step came to its end. */
+static bool run_step(run *now, od_waiter *waiter) {
+    enter(now);
+    bool moved = false, done = pass(now, &moved);
+    /* Peers have been told by now, and need not wait for what is between this rank and itself. */
+    copy_locally(now);
+    while (!done) {
+        if (now->result->outcome == OD_MISMATCH) return false;
+        if (moved)
+            od_moved(waiter);
+        else if (od_wait(waiter) && give_up(now, waiter))
+            return false;
+        moved = false;
+        done = pass(now, &moved);
+    }
+    od_moved(waiter);
+    return true;
+}
+
 od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence) {
     od_result result = {.outcome = OD_FINE, .mine = {program->signature, program->count, sequence}};
     run now = {
@@ -393,20 +419,11 @@ od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence
     od_moved(&waiter);
     for (int i = 0; i < program->steps_number; i++) {
         now.step = &program->steps[i];
-        enter(&now);
-        for (int j = now.step->copies; j < now.step->copies + now.step->copies_number; j++)
-            od_copy(program->copies[j].to, program->copies[j].from, program->copies[j].length, program->streaming);
-        for (;;) {
-            bool moved = false;
-            if (pass(&now, &moved)) break;
-            if (result.outcome == OD_MISMATCH || (!moved && od_wait(&waiter) && give_up(&now, &waiter))) {
-                result.step = i;
-                od_moved(&waiter);
-                return result;
-            }
-            if (moved) od_moved(&waiter);
+        if (!run_step(&now, &waiter)) {
+            od_moved(&waiter);
+            result.step = i;
+            return result;
         }
-        od_moved(&waiter);
     }
     return result;
 }
