@@ -17,6 +17,7 @@ from collectives.errors import RendezvousError, ResourceError
 from collectives.rendezvous import Store
 
 _LONGEST = 256
+_KNOCK_SECONDS = 0.001
 
 
 def exchange(rank: int, size: int, descriptor: int, proof: str, store: Store, timeout: float) -> list[int]:
@@ -36,8 +37,12 @@ def exchange(rank: int, size: int, descriptor: int, proof: str, store: Store, ti
         try:
             # One out, one in: descriptors under way count against a limit of the system.
             for distance in range(1, size):
-                _give(names[(rank + distance) % size].encode("latin-1"), hello, descriptor, deadline)
+                other = (rank + distance) % size
+                _give(names[other].encode("latin-1"), hello, descriptor, deadline)
                 _take_one(listener, found, proof, deadline)
+        except (ConnectionError, FileNotFoundError):
+            _close(found)
+            raise RendezvousError(f"rank {other} was gone when rank {rank} came to it", (other,)) from None
         except TimeoutError:
             missing = [other for other in range(size) if found[other] < 0 and other != rank]
             _close(found)
@@ -54,8 +59,13 @@ def exchange(rank: int, size: int, descriptor: int, proof: str, store: Store, ti
 
 def _give(name: bytes, hello: bytes, descriptor: int, deadline: float) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-        peer.settimeout(_left(deadline))
-        peer.connect(name)
+        while True:
+            peer.settimeout(_left(deadline))
+            try:
+                peer.connect(name)
+                break
+            except BlockingIOError:  # too many stand before its door; a Unix socket does not wait for that
+                time.sleep(_KNOCK_SECONDS)
         socket.send_fds(peer, [hello], [descriptor])
 
 

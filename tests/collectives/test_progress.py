@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from collectives import native
 from collectives.backends.builtin import BuiltinCommunicator
+from collectives.dtypes import Array
 from collectives.errors import CollectiveError, MismatchError, TransportTimeout, UsageError
 from collectives.progress import _Turns
 from tests.collectives import inproc_world
@@ -191,12 +193,53 @@ def test_a_deadline_passes_in_the_background_too(communicators: Worlds) -> None:
     assert work.done
 
 
-def test_ranks_in_different_calls_are_told(communicators: Worlds) -> None:
-    def body(comm: BuiltinCommunicator) -> None:
-        comm.allreduce(np.ones(4 + comm.rank, np.float32))
+def floats(number: int) -> Array:
+    return np.ones(number, np.float32)
 
-    with pytest.raises(MismatchError, match="rank 1"):
-        run_world(communicators(2, timeout=1.0), body)
+
+Enter = Callable[[BuiltinCommunicator], Any]
+DIFFERENT: dict[str, tuple[Enter, Enter]] = {
+    "count": (lambda c: c.allreduce(floats(4)), lambda c: c.allreduce(floats(5))),
+    "count of large ones": (lambda c: c.allreduce(floats(40_000)), lambda c: c.allreduce(floats(80_000))),
+    "dtype": (lambda c: c.allreduce(np.ones(4, np.int32)), lambda c: c.allreduce(floats(4))),
+    "operator": (lambda c: c.allreduce(floats(4)), lambda c: c.allreduce(floats(4), operator="max")),
+    "collective": (
+        lambda c: c.allreduce(floats(4)), lambda c: c.bind("alltoall", floats(4), np.zeros(4, np.float32)).run()
+    ),
+    "order": (
+        lambda c: (c.allreduce(floats(4)), c.allreduce(floats(9))),
+        lambda c: (c.allreduce(floats(9)), c.allreduce(floats(4))),
+    ),
+    "root": (
+        lambda c: c.bind("broadcast", floats(4), floats(4), root=0).run(),
+        lambda c: (c.bind("broadcast", floats(4), floats(4), root=1).run(), c.barrier()),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_ranks_in_different_calls_are_told_and_both_are_named(communicators: Worlds, what: str) -> None:
+    world = communicators(2, timeout=1.0)
+    enter = DIFFERENT[what]
+    told: list[str] = []
+    named: list[tuple[int, ...]] = []
+
+    def body(comm: BuiltinCommunicator) -> None:
+        try:
+            enter[comm.rank](comm)
+            comm.barrier()
+        except MismatchError as error:
+            told.append(str(error))
+            named.append((comm.rank, error.peer))
+        except TransportTimeout as error:
+            named.append((comm.rank, *error.waiting_for))  # its own message was what the other took offence at
+
+    run_world(world, body)
+    assert told
+    assert set(named) <= {(0, 1), (1, 0)}
+    assert all("rank 0" in words and "rank 1" in words for words in told)
+    call = r"(?:allreduce|alltoall|broadcast|barrier) of [^),]*"
+    assert len({found for words in told for found in re.findall(call, words)}) >= 2, told
 
 
 def test_closing_ends_what_is_under_way(communicators: Worlds) -> None:
