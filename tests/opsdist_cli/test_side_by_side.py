@@ -36,7 +36,7 @@ def test_the_table_names_backends_what_they_have_loaded_and_the_ratio() -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.lines[0].startswith("# 2 ranks, as asked; backend builtin,twin; host ")
     assert ended.lines[1].endswith(f"; transport {TRANSPORT}, twinned; registered buffers")
-    assert re.fullmatch(r"# builtin: opsdist [\d.]+, .* over [\w ]+", ended.lines[2])
+    assert re.fullmatch(r"# builtin: opsdist [\d.]+, .* over \w+( memory)?( \(.+\))?", ended.lines[2])
     assert ended.lines[3] == "# twin: Twin 1.2.3 at /opt/twin/libtwin.so"
     assert ended.lines[4].endswith("eff   ratio  backend   algorithm")
     assert [(row[0], *row[11:]) for row in ended.rows] == [
