@@ -40,6 +40,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SEND_SECONDS = 5.0
 _TERM_SECONDS = 1.0
 _VERSION_SECONDS = 10.0
+_START_SECONDS = 10.0
+"""For all ranks to dial, at the least: interpreters start in it, whatever the deadline of a message."""
 _FOREIGN = re.compile(r"(PMI_|PMIX_|OMPI_COMM_WORLD_|OMPI_UNIVERSE_|SLURM_)")
 """An allocation or an MPI that the agent itself was started in: these ranks are none of it."""
 _FLAGS = {
@@ -75,7 +77,7 @@ class MpiexecStarter:
         self._process: subprocess.Popen[bytes] | None = None
         self._lines = LineReader()
         self._dialled: dict[int, _Dialled] = {}
-        self._deadline = 0.0
+        self._patience = self._deadline = 0.0
         self._started = self._leaving = False
         self._pressed: float | None = None
         """When mpiexec was told to end."""
@@ -104,14 +106,15 @@ class MpiexecStarter:
         os.set_blocking(self._process.stdout.fileno(), False)
         self._host.selector.register(self._process.stdout, selectors.EVENT_READ, self._on_words)
         self._host.on_helpers([self._process.pid])
-        self._deadline = time.monotonic() + job["timeout"]
+        self._patience = max(job["timeout"], _START_SECONDS)
+        self._deadline = time.monotonic() + self._patience
 
     def turn(self) -> None:
         if not (self._started or self._leaving) and time.monotonic() > self._deadline:
             wanted = len(self._job["placements"])
             missing = sorted(set(range(wanted)) - set(self._dialled))
             raise LaunchError(
-                f"{self._path} started {len(self._dialled)} of {wanted} ranks within {self._job['timeout']:g} s; "
+                f"{self._path} started {len(self._dialled)} of {wanted} ranks within {self._patience:g} s; "
                 f"missing: {', '.join(map(str, missing))}"
             )
 
