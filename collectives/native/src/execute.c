@@ -270,12 +270,16 @@ static bool operands_ready(run *now, const od_bound_fold *fold, size_t *length) 
 }
 
 /* Decide, at the fold's beginning, which of the messages that forward it it writes to their receivers itself. */
-static void choose_pushes(run *now, int number) {
+static void choose_pushes(run *now, od_bound_fold *fold, int number) {
+    fold->streaming = now->program->streaming;
     for (int i = now->step->sends; i < now->step->sends + now->step->sends_number; i++) {
         od_send *send = &now->program->sends[i];
-        if (send->after != number || send->state != OD_WAITING || !direct(now, send)) continue;
-        send->target = offered(now, send);
-        if (send->target) send->state = OD_MOVING;
+        if (send->after != number || send->state != OD_WAITING) continue;
+        send->target = direct(now, send) ? offered(now, send) : NULL;
+        if (send->target)
+            send->state = OD_MOVING;
+        else
+            fold->streaming = false; /* what is read again at once had better stay in the caches */
     }
 }
 
@@ -294,7 +298,7 @@ static void fold_piece(run *now, const od_bound_fold *fold, int number, size_t l
             program->targets[outputs++] = send->target + fold->position;
     }
     od_fold(program->dtype, program->operator_, length / now->item, program->sources, fold->operands_number,
-            program->targets, outputs, fold->divisor, program->streaming);
+            program->targets, outputs, fold->divisor, fold->streaming);
 }
 
 static bool advance_fold(run *now, od_bound_fold *fold, int number) {
@@ -303,7 +307,7 @@ static bool advance_fold(run *now, od_bound_fold *fold, int number) {
     while (!fold->done) {
         size_t length = fold->into.length - fold->position;
         if (!operands_ready(now, fold, &length)) break;
-        if (!fold->position) choose_pushes(now, number);
+        if (!fold->position) choose_pushes(now, fold, number);
         if (length) fold_piece(now, fold, number, length);
         fold->position += length;
         fold->done = fold->position == fold->into.length;

@@ -72,7 +72,7 @@ typedef struct {
     uint64_t divisor;
     /* state */
     size_t position;
-    bool done;
+    bool done, streaming;
 } od_bound_fold;
 
 typedef struct {
