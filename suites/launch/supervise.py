@@ -23,6 +23,7 @@ from probes import process
 from probes.host import LocalHost
 from suites.launch.job import Job, Output, Report
 from suites.launch.protocol import BrokenFrame, Frame, FrameReader, LineReader, pack
+from suites.launch.seen import Seen
 from suites.verdict import Fault
 
 AGENT_SECONDS = 30.0
@@ -37,31 +38,6 @@ _BUSY_SECONDS = 0.1
 """CPU between two heartbeats from which on a rank is at work, not waiting."""
 _ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What is known of one rank."""
-
-    pid: int | None = None
-    phase: str = "start"
-    state: str | None = None
-    cpu: float = 0.0
-    busy: float = 0.0
-    """When it was last seen at work; it entered its wait after that."""
-    finished: bool = False
-    ended: bool = False
-    failed: bool = False
-
-    @property
-    def silent(self) -> bool:
-        """Neither done nor heard to have failed."""
-        return not (self.failed or self.ended or self.finished)
-
-    @property
-    def stopped(self) -> bool:
-        """By a signal or a debugger."""
-        return (self.state or "").startswith(("T", "t"))
 
 
 @dataclass(slots=True)
@@ -80,7 +56,7 @@ class Supervisor:
     _outbox: bytearray = field(default_factory=bytearray)
     _reader: FrameReader = field(default_factory=FrameReader)
     _lines: LineReader = field(default_factory=LineReader)
-    _ranks: dict[int, _Seen] = field(default_factory=dict)
+    _ranks: dict[int, Seen] = field(default_factory=dict)
     _helpers: list[int] = field(default_factory=list)
     """Processes beside the agent and the ranks."""
     _faulted: float | None = None
@@ -95,7 +71,7 @@ class Supervisor:
     _heard: float = 0.0
 
     def __enter__(self) -> Supervisor:
-        self._ranks = {placement.rank: _Seen() for placement in self.job.placements}
+        self._ranks = {placement.rank: Seen() for placement in self.job.placements}
         self._moved = self._heard = time.monotonic()
         try:
             agent = subprocess.Popen(
