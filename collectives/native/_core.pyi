@@ -38,6 +38,8 @@ def choose(features: str, /) -> bool:
 
 GROUPS: int
 """Groups that a rank can take part in."""
+SLOTS: int
+"""Pieces of messages that a sender may be ahead."""
 REGION: int
 """Bytes at the beginning of a region that belong to the core."""
 

@@ -39,7 +39,6 @@ else:
 _EAGER_TOTAL = 8 << 20
 """Bytes of payload slots towards a rank from all its peers together, at the most, per group."""
 _MOST_EAGER, _LEAST_EAGER = 32 << 10, 1 << 10
-_SLOTS = 16
 _DIRECT, _DIRECT_CROWDED = 1 << 10, 8 << 10
 """Messages above it are read where they lie instead of being copied through a slot. Then the sender waits until they
 have been read, which costs more where ranks share cores."""
@@ -288,7 +287,7 @@ def _bytes(array: Array | None) -> Any:
 
 def _eager(ranks: int) -> int:
     """Bytes of a payload slot: a power of two, less where many peers need room."""
-    share = _EAGER_TOTAL // _SLOTS // max(ranks - 1, 1)
+    share = _EAGER_TOTAL // _core.SLOTS // max(ranks - 1, 1)
     return min(max(1 << share.bit_length() - 1, _LEAST_EAGER), _MOST_EAGER)
 
 

@@ -387,5 +387,6 @@ int od_python_add_types(PyObject *module) {
     program_type = add_type(module, "Program", &program_spec);
     if (!world_type || !channel_type || !program_type) return -1;
     if (PyModule_AddIntConstant(module, "GROUPS", OD_DIRECTORY)) return -1;
+    if (PyModule_AddIntConstant(module, "SLOTS", OD_SLOTS)) return -1;
     return PyModule_AddIntConstant(module, "REGION", (long)((sizeof(od_region) + 4095) / 4096 * 4096));
 }
