@@ -107,6 +107,8 @@ def common_dtype(*arrays: Array | None) -> np.dtype[np.generic]:
     if not given:
         return np.dtype(np.uint8)  # nothing is moved: barrier
     for array in given:
+        if not isinstance(array, np.ndarray):
+            raise UsageError(f"buffers must be numpy arrays, not {type(array).__name__}")
         if array.ndim != 1 or not array.flags.c_contiguous:
             raise UsageError("buffers must be one-dimensional and contiguous (use array.reshape(-1))")
         if array.dtype != given[0].dtype:

@@ -145,6 +145,7 @@ class NativeChannel:
         return stamps
 
     def close(self) -> None:
+        self._failed = self._failed or UsageError("the communicator is closed")
         self._core.close()
         if self._background:
             self._background.shutdown(wait=False, cancel_futures=True)

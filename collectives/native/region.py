@@ -83,7 +83,8 @@ class Region:
             self._mapping = Mapping(self.descriptor, length)
         except OSError as error:
             os.close(self.descriptor)
-            raise ResourceError(f"shared memory of {length >> 20} MiB is refused: {error.strerror}") from None
+            what = f"shared memory of up to {length >> 20} MiB is refused: {error.strerror}"
+            raise ResourceError(f"{what}; raise `ulimit -f`" if error.errno == errno.EFBIG else what) from None
         except ResourceError:
             os.close(self.descriptor)
             raise

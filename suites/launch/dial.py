@@ -28,7 +28,7 @@ _ORPHANED = signal.SIGHUP
 _PR_SET_PDEATHSIG = 1
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 """Where launchers of MPI tell a process its rank."""
-_SEGMENT = re.compile(r"(/dev/shm/(?:mpich_sh|vader_segment|sm_segment)\S*)$", re.MULTILINE)
+_SEGMENT = re.compile(r"(/dev/shm/(?:mpich_sh|ucx_shm_|vader_segment|sm_segment)\S*)$", re.MULTILINE)
 """Shared memory of MPI libraries that has a name; what is deleted has more on its line."""
 
 

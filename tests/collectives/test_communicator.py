@@ -53,6 +53,7 @@ MEMORY = floats(64)
 
 REFUSED: dict[str, tuple[Callable[[BuiltinCommunicator], Any], str]] = {
     "an unknown collective": (lambda c: c.bind("alreduce", floats(1), floats(1)), "did you mean 'allreduce'"),
+    "a list for a buffer": (lambda c: c.allreduce([1.0, 2.0]), "must be numpy arrays, not list"),
     "an unknown operator": (lambda c: c.bind("allreduce", floats(1), floats(1), operator="summ"), "'sum'"),
     "an unknown algorithm": (lambda c: c.bind("allreduce", floats(1), floats(1), algorithm="rang"), "'ring'"),
     "a root that is not there": (lambda c: c.bind("broadcast", floats(1), floats(1), root=2), "root 2"),

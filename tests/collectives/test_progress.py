@@ -251,3 +251,16 @@ def test_closing_ends_what_is_under_way(communicators: Worlds) -> None:
         work.wait(10.0)
     with pytest.raises(CollectiveError, match="closed"):
         comm.barrier()
+
+
+def test_closed_is_closed_although_peers_would_answer(communicators: Worlds) -> None:
+    world = communicators(2)
+    calls = [comm.bind("barrier", None, None) for comm in world]
+    for comm in world:
+        comm.close()
+
+    def late(call: Any) -> None:
+        with pytest.raises(CollectiveError, match="closed"):
+            call.run()
+
+    run_threads([lambda call=call: late(call) for call in calls])  # type: ignore[misc]

@@ -30,6 +30,8 @@ def unavailable(environ: Mapping[str, str] = os.environ, prefix: str = sys.prefi
     # Built from source, it knows its library itself.
     wheel = Path(spec.origin).with_name("_mpiabi.py").exists()
     library = library_path(environ, prefix)
+    if library is not None and not library.exists():
+        return f"MPI4PY_LIBMPI={library} is no file; correct it, or unset it"
     if wheel and library is None and not any(find_library(name) for name in ("mpi", "mpi_abi")):
         return (
             f"no MPI library is found ({', '.join(_SONAMES)}); install one (pip install mpich, apt-get install "

@@ -121,3 +121,8 @@ def _install(folder: Path, *names: str) -> None:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch(mode=0o755)
+
+
+def test_a_library_that_is_no_file_is_told_before_anything_starts() -> None:
+    reason = installed.unavailable({"MPI4PY_LIBMPI": "/nowhere/libmpi.so"})
+    assert reason == "MPI4PY_LIBMPI=/nowhere/libmpi.so is no file; correct it, or unset it"

@@ -122,7 +122,7 @@ except ResourceError as error:
         (
             ("import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
             "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))"),
-            "is refused: File too large",
+            "is refused: File too large; raise `ulimit -f`",
         ),
     ],
     ids=["descriptors", "address space", "file size"],
