@@ -123,6 +123,7 @@ def _install(folder: Path, *names: str) -> None:
         (folder / name).touch(mode=0o755)
 
 
+@needs_mpi
 def test_a_library_that_is_no_file_is_told_before_anything_starts() -> None:
     reason = installed.unavailable({"MPI4PY_LIBMPI": "/nowhere/libmpi.so"})
     assert reason == "MPI4PY_LIBMPI=/nowhere/libmpi.so is no file; correct it, or unset it"
