@@ -235,7 +235,7 @@ class NativeEngine:
 
     @property
     def registered(self) -> int:
-        return self.region.taken
+        return self.region.handed_out
 
     def allocate(self, count: int, dtype: np.dtype[Any]) -> Array:
         return self.region.allocate(count, dtype)

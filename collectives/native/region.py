@@ -90,7 +90,10 @@ class Region:
             raise
         self._free = [(0, length)]
         """(start, stop), rising."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        """Taken again by the end of an array that the collector finds while it is held."""
+        self.handed_out = 0
+        """Bytes of the arrays that are referred to. All their pages are there, unlike those of inboxes."""
 
     @property
     def address(self) -> int:
@@ -160,9 +163,16 @@ class Region:
             raise
         owner = (ctypes.c_char * max(nbytes, 1)).from_buffer(self._mapping.memory, at)
         # At the end of the process the system takes everything back; then there is nothing to do here.
-        weakref.finalize(owner, self.give_back, at, nbytes).atexit = False
+        weakref.finalize(owner, self._take_back, at, nbytes).atexit = False
+        with self._lock:
+            self.handed_out += _up(max(nbytes, 1), PAGE)
         array: Array = np.frombuffer(memoryview(owner), dtype, count)
         return array
+
+    def _take_back(self, at: int, nbytes: int) -> None:
+        self.give_back(at, nbytes)
+        with self._lock:
+            self.handed_out -= _up(max(nbytes, 1), PAGE)
 
     def _populate(self, at: int, length: int) -> None:
         memory = self._mapping.memory

@@ -62,6 +62,7 @@ def test_memory_stays_as_long_as_a_view_of_it_does(region: Region) -> None:
     part = region.allocate(1000, np.dtype(np.float32))[100:200].view(np.int32)
     gc.collect()
     assert region.taken == PAGE
+    assert region.handed_out == PAGE
     part[:] = 5
     other = region.allocate(1000, np.dtype(np.float32))
     other[:] = 1
@@ -72,11 +73,14 @@ def test_memory_stays_as_long_as_a_view_of_it_does(region: Region) -> None:
 
 
 def test_pages_go_back_to_the_system(region: Region) -> None:
+    region.take(HUGE)  # as an inbox is, which is not anybody's array
     array = region.allocate(2 * HUGE, BYTES)
+    assert region.handed_out == 2 * HUGE
     assert os.fstat(region.descriptor).st_blocks * 512 >= 2 * HUGE
     del array
     gc.collect()
     assert os.fstat(region.descriptor).st_blocks == 0
+    assert region.handed_out == 0
 
 
 def test_peers_see_the_same_memory_and_nobody_can_take_it_away(region: Region) -> None:
