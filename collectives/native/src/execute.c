@@ -2,8 +2,9 @@
  *
  * Sends to one peer are posted in list order, receives from one peer are matched in list order (operands of folds first);
  * `behind` holds that order. A small message is copied into a slot of the receiver's lane. A large one that lies in a
- * registered buffer is announced and read where it lies. A large one that forwards a fold is written straight to its
- * receiver, if that has offered a place by then: the fold's result goes to all outputs in one pass.
+ * registered buffer is announced and read where it lies, and a sender that would only wait writes the rest of it
+ * (assist.h). A large one that forwards a fold is written straight to its receiver, if that has offered a place by then:
+ * the fold's result goes to all outputs in one pass.
  */
 #include "execute.h"
 
@@ -57,6 +58,32 @@ static inline bool blocked(const run *now, const od_incoming *incoming) {
     return incoming->behind >= 0 && now->program->incoming[incoming->behind].state != OD_DONE;
 }
 
+/* Copy what of a large message its sender does not; whether all of it is there. */
+static bool pull(const run *now, const od_incoming *incoming, const unsigned char *from, bool *moved) {
+    od_offer *offer = offer_of(incoming->peer->in, incoming->ordinal);
+    for (od_claim mine; claim(offer, incoming->ordinal, incoming->length, OD_FRONT, &mine); *moved = true)
+        od_copy(incoming->spans->at + mine.start, from + mine.start, mine.length, now->program->streaming);
+    return assistance_done(offer);
+}
+
+/* Copy a chunk of a large message for a receiver that has not come to it; whether there was one. */
+static bool assist(run *now) {
+    for (int i = now->step->sends; i < now->step->sends + now->step->sends_number; i++) {
+        const od_send *send = &now->program->sends[i];
+        if (send->state != OD_POSTED || !divisible(send->length)) continue;
+        unsigned char *to = offered(now, send);
+        if (!to) continue;
+        od_offer *offer = offer_of(send->peer->out, send->ordinal);
+        od_claim mine;
+        if (!claim(offer, send->ordinal, send->length, OD_BACK, &mine)) continue;
+        od_copy(to + mine.start, send->spans->at + mine.start, mine.length, now->program->streaming);
+        assisted(offer, &mine);
+        od_ring(send->peer->inbox);
+        return true;
+    }
+    return false;
+}
+
 static bool advance_receive(run *now, od_incoming *incoming) {
     if (blocked(now, incoming) || !od_peer_ready(now->channel, incoming->peer)) return false;
     bool moved = false;
@@ -67,7 +94,10 @@ static bool advance_receive(run *now, od_incoming *incoming) {
         if (entry->kind != OD_PUSHED) {
             const unsigned char *from = piece(now, incoming, entry, &length);
             if (!from) return false;
-            scatter(incoming->spans, incoming->taken, from, length, now->program->streaming);
+            if (entry->kind == OD_DIRECT && incoming->offered && divisible(length)) {
+                if (!pull(now, incoming, from, &moved)) break;
+            } else
+                scatter(incoming->spans, incoming->taken, from, length, now->program->streaming);
         }
         used(incoming, length);
         moved = true;
@@ -160,6 +190,7 @@ static void enter(run *now) {
         incoming->state = OD_WAITING;
         incoming->taken = 0;
         incoming->ordinal = incoming->length > now->channel->direct ? ++incoming->peer->large_in : 0;
+        incoming->offered = false;
         if (incoming->ordinal && incoming->spans_number == 1 && incoming->spans->place >= 0) offer(now, incoming);
     }
     for (int i = step->sends; i < step->sends + step->sends_number; i++) {
@@ -174,17 +205,22 @@ static void enter(run *now) {
     }
 }
 
-/* Go once over all that is under way; whether all is done. */
-static inline bool pass(run *now, bool *moved) {
-    od_program *program = now->program;
-    od_step *step = now->step;
+static inline bool advance_sends(run *now, bool *moved) {
     bool done = true;
-    for (int i = step->sends; i < step->sends + step->sends_number; i++) {
-        od_send *send = &program->sends[i];
+    for (int i = now->step->sends; i < now->step->sends + now->step->sends_number; i++) {
+        od_send *send = &now->program->sends[i];
         if (send->state == OD_DONE) continue;
         *moved |= advance_send(now, send);
         done &= send->state == OD_DONE;
     }
+    return done;
+}
+
+/* Go once over all that is under way; whether all is done. */
+static inline bool pass(run *now, bool *moved) {
+    od_program *program = now->program;
+    od_step *step = now->step;
+    bool done = advance_sends(now, moved);
     for (int i = step->folds; i < step->folds + step->folds_number; i++) {
         od_bound_fold *fold = &program->folds[i];
         if (fold->done) continue;
@@ -221,12 +257,16 @@ static void copy_locally(const run *now) {
 /* Whether the step came to its end. */
 static bool run_step(run *now, od_waiter *waiter) {
     enter(now);
-    bool moved = false, done = pass(now, &moved);
-    /* Peers have been told by now, and need not wait for what is between this rank and itself. */
-    copy_locally(now);
+    bool moved = false;
+    if (now->step->copies_number) {
+        /* Between telling the peers, who need not wait for it, and receiving, where those can help. */
+        advance_sends(now, &moved);
+        copy_locally(now);
+    }
+    bool done = pass(now, &moved);
     while (!done) {
         if (now->result->outcome == OD_MISMATCH) return false;
-        if (moved)
+        if (moved || assist(now))
             od_moved(waiter);
         else if (od_wait(waiter) && give_up(now, waiter))
             return false;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "assist.h"
 #include "execute.h"
 #include "fold.h"
 
@@ -97,31 +98,40 @@ static inline bool direct(const run *now, const od_send *send) {
     return send->length > now->channel->direct && send->spans_number == 1 && send->spans->place >= 0;
 }
 
+/* The offer that belongs to a large message, in the peer's inbox or in this rank's. */
+static inline od_offer *offer_of(od_lane *lane, uint64_t ordinal) { return &lane->offers[ordinal % OD_OFFERS]; }
+
 /* The place its receiver has offered for a large message, or NULL. */
 static inline unsigned char *offered(const run *now, const od_send *send) {
     if (!send->ordinal || !od_peer_ready(now->channel, send->peer)) return NULL;
-    const od_offer *offer = &send->peer->out->offers[send->ordinal % OD_OFFERS];
+    od_offer *offer = offer_of(send->peer->out, send->ordinal);
     if (atomic_load_explicit(&offer->turn, memory_order_acquire) != (uint32_t)send->ordinal) return NULL;
-    if (offer->sequence != now->call.sequence || offer->signature != now->call.signature ||
-        offer->count != now->call.count || offer->length != send->length)
+    if (atomic_load_explicit(&offer->sequence, memory_order_relaxed) != now->call.sequence ||
+        atomic_load_explicit(&offer->signature, memory_order_relaxed) != now->call.signature ||
+        atomic_load_explicit(&offer->count, memory_order_relaxed) != now->call.count ||
+        atomic_load_explicit(&offer->length, memory_order_relaxed) != send->length)
         return NULL; /* another call: the receiver's side of a mismatch, which the entries will tell */
     const od_world *world = now->channel->world;
-    if (offer->place > world->length || offer->length > world->length - offer->place) return NULL;
-    return world->regions[send->peer->rank] + offer->place;
+    uint64_t place = atomic_load_explicit(&offer->place, memory_order_relaxed);
+    if (place > world->length || send->length > world->length - place) return NULL;
+    return world->regions[send->peer->rank] + place;
 }
 
 /* ---- receiving ---- */
 
+/* Tell the sender of a large message where to write it, if it can be told. */
 static inline void offer(run *now, od_incoming *incoming) {
     od_peer *peer = incoming->peer;
     if (incoming->ordinal - peer->large_done > OD_OFFERS) return; /* the place for it may still be read */
-    od_offer *offer = &peer->in->offers[incoming->ordinal % OD_OFFERS];
-    offer->sequence = now->call.sequence;
-    offer->signature = now->call.signature;
-    offer->count = now->call.count;
-    offer->place = (uint64_t)incoming->spans->place;
-    offer->length = incoming->length;
+    od_offer *offer = offer_of(peer->in, incoming->ordinal);
+    atomic_store_explicit(&offer->sequence, now->call.sequence, memory_order_relaxed);
+    atomic_store_explicit(&offer->signature, now->call.signature, memory_order_relaxed);
+    atomic_store_explicit(&offer->count, now->call.count, memory_order_relaxed);
+    atomic_store_explicit(&offer->place, (uint64_t)incoming->spans->place, memory_order_relaxed);
+    atomic_store_explicit(&offer->length, incoming->length, memory_order_relaxed);
+    unclaimed(offer, incoming->ordinal);
     atomic_store_explicit(&offer->turn, (uint32_t)incoming->ordinal, memory_order_release);
+    incoming->offered = true;
 }
 
 static inline bool mismatch(run *now, const od_incoming *incoming, const od_entry *entry) {

@@ -58,6 +58,7 @@ typedef struct {
     const unsigned char *at; /* of an operand: the piece that is there */
     size_t available;
     uint64_t ordinal;
+    bool offered; /* its sender was told where to write it */
 } od_incoming;
 
 typedef struct {

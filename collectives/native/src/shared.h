@@ -5,9 +5,10 @@
  *
  * An inbox has a lane for every member of the group: a ring of entries that one peer writes and the owner reads. What the
  * owner tells that peer, how many entries it has done with and where it wants data written, is in the lane too. So each
- * word has one writer, and one release store publishes it; nothing needs a stand-alone fence.
+ * word has one writer, and one release store publishes it; nothing needs a stand-alone fence. The one exception is an
+ * offer's `claims`, which both change: see assist.h.
  *
- *     peer writes:   entries[i].turn     owner writes:   consumed, offers[j].turn
+ *     peer writes:   entries[i].turn, offers[j].assisted     owner writes:   consumed, offers[j].turn
  */
 #ifndef OPSDIST_SHARED_H
 #define OPSDIST_SHARED_H
@@ -16,7 +17,7 @@
 #include <stdint.h>
 
 #define OD_LINE 64
-#define OD_VERSION 1
+#define OD_VERSION 2
 /* Groups of one rank, at the most. */
 #define OD_DIRECTORY 4096
 /* Entries of a lane: messages, or pieces of them, that a sender may be ahead. */
@@ -54,13 +55,18 @@ typedef struct {
 
 _Static_assert(sizeof(od_entry) == OD_LINE, "an entry is a line");
 
-/* Where the receiver of a large message wants it written. */
+/* Where the receiver of a large message wants it written. A sender may look at an offer whose message has just ended
+ * and whose place in the ring is being written anew, so all of it is atomic. */
 typedef struct {
-    _Atomic uint32_t turn; /* its message's number among the large ones of this lane, from 1 */
-    uint32_t sequence;
-    uint64_t signature, count;
-    uint64_t place, length;
+    _Alignas(OD_LINE) _Atomic uint32_t turn; /* its message's number among the large ones of this lane, from 1 */
+    _Atomic uint32_t sequence;
+    _Atomic uint64_t signature, count;
+    _Atomic uint64_t place, length;
+    _Atomic uint64_t claims;   /* chunks of the message that either end has taken on itself */
+    _Atomic uint32_t assisted; /* chunks that the sender has written */
 } od_offer;
+
+_Static_assert(sizeof(od_offer) == OD_LINE, "an offer is a line");
 
 typedef struct {
     _Alignas(2 * OD_LINE) _Atomic uint64_t consumed; /* entries that the owner has done with */

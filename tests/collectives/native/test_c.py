@@ -65,7 +65,7 @@ PROGRAMS = {
     # Its ranks are threads, so that the thread sanitizer sees who may touch what.
     "ranks_test.c": Program(
         ("channel.c", "copy.c", "execute.c", "fold.c", "program.c", "wait.c"),
-        ("-pthread",),
+        ("-pthread", "-DOD_CHUNK=512"),
         tuple(WAYS),
         lambda folder: write_all(folder, times=100),
     ),
