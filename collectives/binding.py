@@ -32,10 +32,10 @@ class Binding:
 
     @property
     def footprint(self) -> int:
-        """Bytes that all ranks together read and write at the least. The same on all ranks, but for uneven blocks."""
+        """Bytes that all ranks together read or write at the least. The same on all ranks, but for uneven blocks."""
         ranks = self.shape.size
         size = self.count * self.row.blocks(ranks) * self.dtype.itemsize or self.nbytes
-        return round(sum(self.row.least_traffic(ranks, in_place=self.shape.in_place)) * size)
+        return round(self.row.footprint(ranks, in_place=self.shape.in_place) * size)
 
 
 def resolve(

@@ -34,7 +34,7 @@ class Channel(Protocol):
     ) -> Program:
         """Resolve the plan's spans; peers are members of the group. Each run gets the call's next number.
 
-        `footprint` is what all ranks together read and write at the least, in bytes: what does not fit into the caches
+        `footprint` is what all ranks together read or write at the least, in bytes: what does not fit into the caches
         may as well go past them.
         """
 

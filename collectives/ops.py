@@ -63,6 +63,15 @@ class Collective:
         reads, writes = self.at_rest(size)
         return read - reads, written - writes
 
+    def folds_over(self, *, in_place: bool) -> bool:
+        """Whether results are written over operands."""
+        return in_place and self.reduces
+
+    def footprint(self, size: int, *, in_place: bool) -> float:
+        """Memory that all ranks together read or write, at the least, as a multiple of the size."""
+        traffic = self.least_traffic(size, in_place=in_place)
+        return max(traffic) if self.folds_over(in_place=in_place) else sum(traffic)
+
     def elements(self, nbytes: int, size: int, itemsize: int) -> int:
         """The count that makes a call of `nbytes` bytes among `size` ranks, rounded down, but never to nothing."""
         return max(nbytes // (self.blocks(size) * itemsize), 1) if nbytes else 0

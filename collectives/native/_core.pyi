@@ -86,11 +86,12 @@ def time(
     """The timed loop: the number of the next call, and how it ended. `stamps` takes (samples, 2) int64, in ns."""
 
 def traffic(
-    memory: Buffer, starts: list[int], part: int, reads: int, writes: int, times: int, streaming: bool, /
-) -> int:
-    """Read `reads` parts in a row and write the `writes` parts after them; `times` times, at the starts in turn.
+    memory: Buffer, starts: list[int], part: int, reads: int, writes: int, apart: int, times: int, streaming: bool, /
+) -> None:
+    """Read `reads` parts in a row and write `writes` parts; `times` times, at the starts in turn.
 
-    Returns nanoseconds. Starts and parts are in bytes, multiples of 8. Raises ValueError.
+    The first written is `apart` parts after the first read: `reads` or more, or 0 to fold several over what was read.
+    Starts and parts are in bytes, multiples of 8. Raises ValueError.
     """
 
 def overhead(iterations: int, stamps: Any) -> None:

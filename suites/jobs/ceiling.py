@@ -27,9 +27,9 @@ LEAST_FOR_CEILING = 64 << 10
 """Where no rank's buffers reach this, latency is measured, not bandwidth: no ceiling."""
 LEAST_MOVED = 8 << 10
 """A rank with less (a leaf of gather) does not take part in the ceiling: its moves would measure the calls."""
-MOVED_BYTES = 8 << 20
-"""What a rank reads and writes, at the least, in a repetition of the ceiling: about 1 ms, so that leaving the barrier
-does not matter."""
+MOVED_BYTES = 32 << 20
+"""What a rank reads and writes, at the least, in a repetition of the ceiling: some hundred microseconds in caches, so
+that the barriers around it do not matter."""
 REPETITIONS = 2
 """Of each way, after one that is not counted."""
 BRIEF_REPETITIONS = 8
@@ -37,8 +37,27 @@ BRIEF_REPETITIONS = 8
 _WORD = 16
 """Bytes that a part is a multiple of, so that half of it is whole words."""
 
-Mover = Callable[[np.ndarray, list[int], int, int, int, int], float]
-"""(memory in bytes, starts, bytes of a part, parts read, parts written, times) -> seconds."""
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a rank moves in a repetition: `times` times, at the `starts` in turn, `reads` parts of `part` bytes are read
+    and `writes` parts written, of which the first lies `apart` parts after the first that is read (0: over it)."""
+
+    part: int
+    reads: int
+    writes: int
+    apart: int
+    times: int
+
+    def by_parts_of(self, divisor: int) -> Round:
+        """The same bytes, in smaller parts and so in more places at once."""
+        return Round(
+            self.part // divisor, self.reads * divisor, self.writes * divisor, self.apart * divisor, self.times
+        )
+
+
+Mover = Callable[[np.ndarray, list[int], Round], None]
+"""(memory in bytes, starts in it, what to move)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +72,26 @@ class Moved:
 
 def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Moved:
     """Move on all ranks, which must call it together, and time it. Overwrites the buffers."""
-    reads, writes = mix(*COLLECTIVES[case.collective].least_traffic(comm.size, in_place=case.in_place))
+    row = COLLECTIVES[case.collective]
+    traffic = row.least_traffic(comm.size, in_place=case.in_place)
+    reads, writes = mix(*traffic)
+    apart = reads
+    if row.folds_over(in_place=case.in_place):
+        apart = 0  # a single operand written over itself would be nothing to do
+        if reads == 1:
+            reads, writes = 2, 2 * writes
     source, movers = ways()
     if not native.core():
-        reads, writes = 1, 1
-    part = arena.layout.set_bytes // (reads + writes) // _WORD * _WORD
+        reads, writes, apart = 1, 1, 1
+    parts = max(reads, apart + writes)
+    # The ranks of a rooted collective hold unequal buffers and share the moving. So none goes through more memory than
+    # its share: caches would serve it worse than they do in the collective.
+    share = sum(traffic) * case.bytes_moved(comm.size) / comm.size
+    part = int(min(arena.layout.set_bytes / parts, share / (reads + writes))) // _WORD * _WORD
     own = (reads + writes) * part
-    largest = int(shared.largest(own))
-    if largest < LEAST_FOR_CEILING:
+    if shared.largest(arena.layout.set_bytes) < LEAST_FOR_CEILING:
         return Moved()
+    largest = int(shared.largest(own))
     times = max(MOVED_BYTES, largest) // own if own >= LEAST_MOVED else 0
     memory = arena.memory.view(np.uint8)
     starts = [index * arena.layout.stride for index in range(len(arena.sets))]
@@ -71,7 +101,12 @@ def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Mo
     for mover in movers:
         for number in range(1 + repetitions):
             comm.barrier()
-            spent = mover(memory, starts, part, reads, writes, times) if times else 0.0
+            begin = time.monotonic_ns()
+            if times:
+                mover(memory, starts, Round(part, reads, writes, apart, times))
+            # Until all are done: where ranks outnumber cores they move in turn, each alone and so much faster.
+            comm.barrier()
+            spent = (time.monotonic_ns() - begin) / 1e9
             # The sets go round from one repetition to the next: with a cold cache, this is cold too.
             turn = times % len(starts)
             starts = starts[turn:] + starts[:turn]
@@ -96,18 +131,17 @@ def ways() -> tuple[str, list[Mover]]:
         return "numpy copy by all ranks, a lower bound", [_copy_by_numpy]
 
     def mover(streaming: bool, places: int) -> Mover:
-        return lambda memory, starts, part, reads, writes, times: (
-            core.traffic(memory, starts, part // places, reads * places, writes * places, times, streaming) / 1e9
-        )
+        def move(memory: np.ndarray, starts: list[int], whole: Round) -> None:
+            do = whole.by_parts_of(places)
+            core.traffic(memory, starts, do.part, do.reads, do.writes, do.apart, do.times, streaming)
+
+        return move
 
     ways = [mover(streaming, places) for places in (1, 2) for streaming in (False, True)]
     return "memory traffic of all ranks", ways
 
 
-def _copy_by_numpy(memory: np.ndarray, starts: list[int], part: int, reads: int, writes: int, times: int) -> float:
-    pairs = [(memory[start + part : start + 2 * part], memory[start : start + part]) for start in starts]
-    begin = time.monotonic_ns()
-    for number in range(times):
-        into, source = pairs[number % len(pairs)]
-        np.copyto(into, source)
-    return (time.monotonic_ns() - begin) / 1e9
+def _copy_by_numpy(memory: np.ndarray, starts: list[int], do: Round) -> None:
+    for number in range(do.times):
+        start = starts[number % len(starts)]
+        np.copyto(memory[start + do.part : start + 2 * do.part], memory[start : start + do.part])

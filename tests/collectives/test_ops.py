@@ -103,6 +103,24 @@ def test_memory_traffic_is_every_buffer_read_or_written_once() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("collective", "in_place", "multiples"),
+    [
+        ("allreduce", False, 8),
+        ("allreduce", True, 4),
+        ("reduce_scatter", True, 4),
+        ("allgather", False, 5),
+        ("allgather", True, 4),
+        ("gather", True, 1.5),
+        ("alltoall", False, 8),
+    ],
+)
+def test_the_footprint_counts_what_is_written_over_operands_once(
+    collective: str, in_place: bool, multiples: float
+) -> None:
+    assert COLLECTIVES[collective].footprint(4, in_place=in_place) == multiples
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_what_alltoallv_sends_to_a_peer_is_what_the_peer_expects(size: int) -> None:
     all_shapes = shapes(COLLECTIVES["alltoallv"], size, 30)

@@ -34,28 +34,45 @@ def test_the_mix_of_a_collective(collective: str, ranks: int, in_place: bool, pa
 
 
 @needs_core
-def test_what_is_read_is_what_is_written() -> None:
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize(
+    ("reads", "writes", "apart", "times", "written"),
+    [(2, 1, 2, 3, {2: (0, 1)}), (1, 3, 1, 2, {1: (0,), 2: (0,), 3: (0,)}), (2, 2, 0, 1, {0: (0, 1), 1: (0, 1)})],
+)
+def test_what_is_read_is_what_is_written(
+    reads: int, writes: int, apart: int, times: int, written: dict[int, tuple[int, ...]], streaming: bool
+) -> None:
+    """Parts of 100,000 bytes, longer than a block, from the second on."""
     core = native.core()
     assert core is not None
-    for streaming in (False, True):
-        memory = np.arange(5 * 1024, dtype=np.uint64)
-        before = memory.copy()
-        assert core.traffic(memory, [1024 * 8], 512 * 8, 2, 1, 3, streaming) > 0
-        wanted = before.copy()
-        wanted[2048:2560] = before[1024:1536] + before[1536:2048]
-        assert (memory == wanted).all()
+    parts = np.arange(6 * 12_500, dtype=np.uint64).reshape(6, 12_500)
+    wanted = parts.copy()
+    for part, sources in written.items():
+        wanted[1 + part] = sum(parts[1 + source] for source in sources)
+    core.traffic(parts, [100_000], 100_000, reads, writes, apart, times, streaming)
+    assert (parts == wanted).all()
 
 
 @needs_core
 @pytest.mark.parametrize(
-    ("starts", "part", "reads", "writes"),
-    [([0], 12, 1, 1), ([4], 8, 1, 1), ([64], 32, 1, 1), ([], 8, 1, 1), ([0], 8, 0, 1)],
+    ("starts", "part", "reads", "writes", "apart"),
+    [
+        ([0], 12, 1, 1, 1),
+        ([4], 8, 1, 1, 1),
+        ([64], 32, 1, 1, 1),
+        ([], 8, 1, 1, 1),
+        ([0], 8, 0, 1, 1),
+        ([0], 48, 3, 1, 0),
+        ([0], 8, 2, 1, 1),
+        ([0], 8, 1, 1, 0),
+        ([8], 8, 1, 1, -1),
+    ],
 )
-def test_nothing_outside_the_memory(starts: list[int], part: int, reads: int, writes: int) -> None:
+def test_nothing_outside_the_memory(starts: list[int], part: int, reads: int, writes: int, apart: int) -> None:
     core = native.core()
     assert core is not None
     with pytest.raises(ValueError, match=r"part|start"):
-        core.traffic(bytearray(100), starts, part, reads, writes, 1, False)
+        core.traffic(bytearray(100), starts, part, reads, writes, apart, 1, False)
 
 
 @pytest.mark.parametrize("core", [pytest.param(True, marks=needs_core), False])
@@ -70,5 +87,5 @@ def test_all_ranks_move_in_each_way_and_the_source_says_how(core: bool, monkeypa
     first, second = run_threads([lambda comm=comm: rank(comm) for comm in communicators(2)])  # type: ignore[misc]
     assert first == second
     assert len(first.seconds) == BRIEF_REPETITIONS * len(ways()[1])
-    assert first.nbytes > 7 << 20
+    assert first.nbytes > 31 << 20
     assert ("lower bound" in first.source) is not core
