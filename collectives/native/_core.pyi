@@ -44,9 +44,12 @@ REGION: int
 """Bytes at the beginning of a region that belong to the core."""
 
 class World:
-    """The regions of all ranks of a host, by their addresses here, and how patiently its ranks wait."""
+    """The regions of all ranks of a host, by their addresses here, how patiently its ranks wait, and its last cache.
 
-    def __init__(self, rank: int, regions: list[int], length: int, spins: int, yields: int) -> None: ...
+    A program whose memory cannot stay in `cache` bytes from one run to the next stores past the caches.
+    """
+
+    def __init__(self, rank: int, regions: list[int], length: int, spins: int, yields: int, cache: int) -> None: ...
 
 class Channel:
     """A group: its inbox lies at `place` in this rank's region. Raises OSError when there are too many groups."""
@@ -59,6 +62,9 @@ class Channel:
 class Program:
     """A plan (see compile.py) bound to send, receive and scratch buffer. Raises ValueError."""
 
+    streaming: bool
+    """Whether its latest run stored past the caches."""
+
     def __init__(
         self,
         channel: Channel,
@@ -69,7 +75,7 @@ class Program:
         divisor: int,
         signature: int,
         count: int,
-        streaming: bool,
+        footprint: int,
     ) -> None: ...
     def run(self, sequence: int, timeout: float) -> tuple[Any, ...] | None:
         """Run as the call of this number. None, or how it ended otherwise; `timeout` is in seconds without progress."""

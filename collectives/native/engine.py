@@ -114,7 +114,7 @@ class NativeChannel:
         bound = _core.Program(
             self._core, words(plan, self._member, dtype.itemsize), buffers, list(DTYPES).index(name_of(dtype)),
             list(OPERATORS).index(operator), len(self._ranks) if operator == "avg" else 1, _signature(call),
-            call.count, footprint > self._engine.cache,
+            call.count, footprint,
         )  # fmt: skip
         return _Program(bound, scratch)
 
@@ -226,11 +226,10 @@ class NativeEngine:
         self.rank, self.size = rank, len(regions)
         self.region, self.timeout = region, timeout
         self.name, self.transport = f"native core ({_core.features()}) over shared memory", "shm"
-        self.cache = _cache()
         self._regions = list(regions)
         self.crowded = crowded
         patience = _CROWDED if crowded else _ALONE
-        self.world = _core.World(rank, [mapped.address for mapped in regions], region.length, *patience)
+        self.world = _core.World(rank, [mapped.address for mapped in regions], region.length, *patience, _cache())
         self._channels: list[NativeChannel] = []
 
     @property

@@ -29,7 +29,7 @@ static od_directory_row *row_of(const od_world *world, int rank, uint64_t key, u
     return NULL;
 }
 
-od_channel *od_channel_open(const od_world *world, uint64_t key, const int *members, int size, int me, uint64_t place,
+od_channel *od_channel_open(od_world *world, uint64_t key, const int *members, int size, int me, uint64_t place,
                             size_t eager, size_t direct) {
     od_channel *channel = calloc(1, sizeof *channel + (size_t)size * sizeof *channel->peers);
     if (!channel) return NULL;

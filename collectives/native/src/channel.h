@@ -14,6 +14,8 @@ typedef struct {
     uint64_t length;
     int ranks, rank;
     od_patience patience;
+    uint64_t cache;         /* bytes of the last-level cache */
+    _Atomic uint64_t moved; /* bytes, by all ranks in all calls so far that this rank took part in */
     unsigned char *regions[];
 } od_world;
 
@@ -30,7 +32,7 @@ typedef struct {
 } od_peer;
 
 typedef struct {
-    const od_world *world;
+    od_world *world;
     uint64_t key;
     od_inbox *inbox;
     size_t eager;  /* bytes of a payload slot */
@@ -45,7 +47,7 @@ size_t od_inbox_length(int size, size_t eager);
 
 /* Open a group: `place` is where in this rank's region the (zeroed) inbox is, `members` are ranks. NULL when memory is out
  * or the directory full (errno tells: ENOMEM, ENOSPC). */
-od_channel *od_channel_open(const od_world *world, uint64_t key, const int *members, int size, int me, uint64_t place,
+od_channel *od_channel_open(od_world *world, uint64_t key, const int *members, int size, int me, uint64_t place,
                             size_t eager, size_t direct);
 
 /* Take the group out of the directory. */

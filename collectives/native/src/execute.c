@@ -277,6 +277,19 @@ static bool run_step(run *now, od_waiter *waiter) {
     return true;
 }
 
+/* Whether the program's memory does not stay in the caches from one run to the next, so that stores may as well go past
+ * them: because of its size, or of what else was moved since it last ran. */
+static bool past_caches(od_world *world, const od_program *program) {
+    uint64_t moved = atomic_load_explicit(&world->moved, memory_order_relaxed);
+    uint64_t between = program->ended ? moved - program->ended : 0;
+    return between + program->footprint > world->cache;
+}
+
+static void count(od_world *world, od_program *program) {
+    program->ended = atomic_load_explicit(&world->moved, memory_order_relaxed) + program->footprint;
+    atomic_store_explicit(&world->moved, program->ended, memory_order_relaxed);
+}
+
 od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence) {
     od_result result = {.outcome = OD_FINE, .mine = {program->signature, program->count, sequence}};
     run now = {
@@ -285,6 +298,7 @@ od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence
     };
     od_waiter waiter = {.patience = runner->channel->world->patience, .inbox = runner->channel->inbox};
     od_moved(&waiter);
+    program->streaming = past_caches(runner->channel->world, program);
     for (int i = 0; i < program->steps_number; i++) {
         now.step = &program->steps[i];
         if (!run_step(&now, &waiter)) {
@@ -293,6 +307,7 @@ od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence
             return result;
         }
     }
+    count(runner->channel->world, program);
     return result;
 }
 

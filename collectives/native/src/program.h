@@ -82,8 +82,10 @@ typedef struct {
 
 typedef struct {
     int dtype, operator_;
-    bool streaming;
     uint64_t signature, count;
+    uint64_t footprint; /* bytes that all ranks together read or write */
+    uint64_t ended;     /* the world's bytes moved when it last ended; 0 before the first run */
+    bool streaming;     /* this run stores past the caches */
     od_step *steps;
     int steps_number, widest; /* operands of the largest fold */
     od_local_copy *copies;

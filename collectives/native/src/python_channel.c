@@ -19,14 +19,15 @@ typedef struct {
     od_world *world;
 } World;
 
-/* World(rank, regions: addresses in the order of ranks, length, spins, yields) */
+/* World(rank, regions: addresses in the order of ranks, length, spins, yields, cache) */
 static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     (void)keywords;
     int rank;
     PyObject *regions;
-    unsigned long long length;
+    unsigned long long length, cache;
     unsigned int spins, yields;
-    if (!PyArg_ParseTuple(arguments, "iO!KII", &rank, &PyList_Type, &regions, &length, &spins, &yields)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "iO!KIIK", &rank, &PyList_Type, &regions, &length, &spins, &yields, &cache))
+        return NULL;
     Py_ssize_t ranks = PyList_Size(regions);
     if (rank < 0 || rank >= ranks) return PyErr_Format(PyExc_ValueError, "rank %d of %zd", rank, ranks);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -41,6 +42,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     self->world->ranks = (int)ranks;
     self->world->length = length;
     self->world->patience = (od_patience){spins, yields};
+    self->world->cache = cache;
     for (Py_ssize_t i = 0; i < ranks; i++)
         self->world->regions[i] = (unsigned char *)PyLong_AsVoidPtr(PyList_GetItem(regions, i));
     if (PyErr_Occurred()) {
@@ -82,7 +84,7 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *
     if (!PyArg_ParseTuple(arguments, "O!KO!iKnn", world_type, &world, &key, &PyList_Type, &members, &me, &place, &eager, &direct))
         return NULL;
     if (!key) return PyErr_Format(PyExc_ValueError, "a channel's key is not 0");
-    const od_world *within = ((World *)world)->world;
+    od_world *within = ((World *)world)->world;
     Py_ssize_t size = PyList_Size(members);
     if (size < 1 || me < 0 || me >= size || eager < 1 ||
         place + od_inbox_length((int)size, (size_t)eager) > within->length)
@@ -160,7 +162,7 @@ static void program_free(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* Program(channel, words, (send, recv, scratch), dtype, operator, divisor, signature, count, streaming)
+/* Program(channel, words, (send, recv, scratch), dtype, operator, divisor, signature, count, footprint)
  *
  * A buffer that lies in this rank's region can be seen by peers; that is found out here. */
 static PyObject *program_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -168,10 +170,10 @@ static PyObject *program_new(PyTypeObject *type, PyObject *arguments, PyObject *
     PyObject *channel, *given[3];
     const char *words;
     Py_ssize_t bytes;
-    int dtype, operator_, streaming;
-    unsigned long long divisor, signature, count;
-    if (!PyArg_ParseTuple(arguments, "O!y#(OOO)iiKKKp", channel_type, &channel, &words, &bytes, &given[0], &given[1], &given[2], &dtype,
-                          &operator_, &divisor, &signature, &count, &streaming))
+    int dtype, operator_;
+    unsigned long long divisor, signature, count, footprint;
+    if (!PyArg_ParseTuple(arguments, "O!y#(OOO)iiKKKK", channel_type, &channel, &words, &bytes, &given[0], &given[1], &given[2], &dtype,
+                          &operator_, &divisor, &signature, &count, &footprint))
         return NULL;
     if (dtype < 0 || dtype >= OD_DTYPES || operator_ < 0 || operator_ >= OD_OPERATORS || !divisor)
         return PyErr_Format(PyExc_ValueError, "dtype %d, operator %d", dtype, operator_);
@@ -210,7 +212,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *arguments, PyObject *
     self->program->operator_ = operator_;
     self->program->signature = signature;
     self->program->count = count;
-    self->program->streaming = streaming;
+    self->program->footprint = footprint;
     return (PyObject *)self;
 }
 
@@ -282,6 +284,12 @@ static PyObject *program_run(PyObject *object, PyObject *arguments) {
     return told(&result, runner.channel, self->program);
 }
 
+static PyObject *program_streaming(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((Program *)self)->program->streaming);
+}
+
+static PyGetSetDef program_fields[] = {{"streaming", program_streaming, NULL, NULL, NULL}, {0}};
 static PyMethodDef program_methods[] = {
     {"run", program_run, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -290,6 +298,7 @@ static PyType_Slot program_slots[] = {
     {Py_tp_new, program_new},
     {Py_tp_dealloc, program_free},
     {Py_tp_methods, program_methods},
+    {Py_tp_getset, program_fields},
     {0, NULL},
 };
 static PyType_Spec program_spec = {"collectives.native._core.Program", sizeof(Program), 0, Py_TPFLAGS_DEFAULT,

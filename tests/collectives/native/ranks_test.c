@@ -81,7 +81,7 @@ static void *run_rank(void *argument) {
     if (!program) die(mine->file, reason ? reason : "no memory");
     program->dtype = (int)scenario->dtype;
     program->operator_ = (int)scenario->operator_;
-    program->streaming = scenario->streaming;
+    program->footprint = (uint64_t)scenario->streaming; /* beyond a cache of nothing, or not */
     program->signature = 7;
     od_runner runner = {channel, (int64_t)60 * 1000000000, NULL, NULL};
     pthread_barrier_wait(mine->ready);

@@ -68,3 +68,26 @@ def test_every_dtype_and_operator(dtype: str) -> None:
             for name in ("one_shot", "two_shot", "ring"):
                 for number in (5, 20_011):
                     compare(world, next(groups), ALGORITHMS["allreduce"][name], number, draw, dtype, operator)
+
+
+def test_stores_go_past_the_caches_when_memory_cannot_stay_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its size, or by what was moved since it last ran."""
+    monkeypatch.setattr("collectives.native.engine._cache", lambda: 1 << 20)
+    plan = ALGORITHMS["broadcast"]["linear"].plan(COLLECTIVES["broadcast"].shape(0, 1, 8))
+    with engines(1) as (engine,):
+        channel = engine.channel(1, [0])
+
+        def bind(footprint: int) -> object:
+            data = np.ones(8, np.float32)
+            return channel.bind(
+                plan, data, np.empty_like(data), data.dtype, "sum", native_world.tag("broadcast"), footprint
+            )
+
+        small, other, large = bind(600 << 10), bind(300 << 10), bind(2 << 20)
+
+        def streams(program: object) -> bool:
+            channel.run(program)
+            return program.bound.streaming
+
+        assert [streams(each) for each in (small, small, other, small)] == [False] * 4
+        assert [streams(each) for each in (large, large, small, small, other)] == [True, True, True, False, True]
