@@ -30,9 +30,12 @@ OPERATIONS = (
     ("allreduce", "--size", "4M", "--algorithm", "ring", "--buffers", "private"),
     ("alltoall", "--size", "64K", "--sync", "none"),
     ("broadcast", "--size", "8M", "--algorithm", "tree"),
+    ("broadcast", "--size", "8M", "--in-place"),
+    ("gather", "--size", "16M"),
     ("all", "--size", "256K"),
 )
-"""Small messages, which go through slots, and large ones, which are read and written where they lie."""
+"""Small messages, which go through slots, and large ones, which are read and written where they lie, also by both
+ends at once."""
 ENDLESS = "10000000"
 """Iterations: nothing ends before it is hit."""
 
