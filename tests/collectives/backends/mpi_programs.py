@@ -211,6 +211,11 @@ def library(comm: MpiCommunicator) -> None:
     assert comm.transport == "mpi"
 
 
+def level(comm: MpiCommunicator) -> None:
+    """As a C benchmark initialises it: a higher level has its price, in some libraries."""
+    assert comm.mpi.mpi.Query_thread() == comm.mpi.mpi.THREAD_SINGLE
+
+
 def main(names: Sequence[str]) -> None:
     comm = join()
     for name in names:

@@ -29,7 +29,7 @@ def test_every_result_is_right(space: RunSpace, name: str, size: int) -> None:
 @needs_mpi
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_what_a_communicator_does(space: RunSpace, size: int) -> None:
-    names = ["uneven_blocks", "groups", "point_to_point", "works", "timing", "errors", "library"]
+    names = ["uneven_blocks", "groups", "point_to_point", "works", "timing", "errors", "library", "level"]
     ended = mpiexec(space, size, PROGRAMS, *names)
     assert ended.returncode == 0, ended.stdout
 
