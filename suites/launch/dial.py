@@ -2,8 +2,8 @@
 
 Started as `python -P -m suites.launch.dial` by mpiexec. It imports little and sleeps until something happens, so it
 takes no time from the ranks. It holds MPI's descriptors open until all ranks have ended: mpiexec then sees no rank
-leave, and it is the agent alone that judges. May import: the standard library, protocol, mpiexec's names; more only in
-the rank.
+leave, and it is the agent alone that judges. May import: the standard library, protocol, mpiexec's names,
+segments; more only in the rank.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import ctypes
 import json
 import os
-import re
 import select
 import signal
 import socket
@@ -20,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 
+from collectives.segments import remove, segments
 from suites.launch.mpiexec import ADDRESS, LONGEST, ORPHANED, TERMINATE, TOKEN
 from suites.launch.protocol import Channel
 from suites.launch.starters import signal_group
@@ -28,8 +28,6 @@ _ORPHANED = signal.SIGHUP
 _PR_SET_PDEATHSIG = 1
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 """Where launchers of MPI tell a process its rank."""
-_SEGMENT = re.compile(r"(/dev/shm/(?:mpich_sh|ucx_shm_|vader_segment|sm_segment)\S*)$", re.MULTILINE)
-"""Shared memory of MPI libraries that has a name; what is deleted has more on its line."""
 
 
 class Dial:
@@ -47,6 +45,7 @@ class Dial:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _ORPHANED)
         signal.set_wakeup_fd(wake)
         self._segments: set[str] = set()
+        """What the rank has mapped: one that is ended cannot remove it."""
         self._ended = False
         self._pid = self._fork(rank_of(environ), token, wake)
 
@@ -89,7 +88,7 @@ class Dial:
             if self._control.fileno() in ready:
                 word = self._hear()
                 if word == TERMINATE and not self._ended:
-                    self._look_at_segments()
+                    self._segments |= segments(self._pid)
                     signal_group(self._pid, signal.SIGTERM, signal.SIGCONT)
                 elif not word:
                     self._finish()
@@ -113,26 +112,16 @@ class Dial:
         pid, status = os.waitpid(self._pid, options)
         if pid:
             self._ended = True
-            self._remove_segments()
+            remove(self._segments)
             with contextlib.suppress(OSError):
                 self._control.send(json.dumps({"code": os.waitstatus_to_exitcode(status)}).encode())
 
     def _finish(self) -> None:
         """Without an agent there is no rank."""
         if not self._ended:
-            self._look_at_segments()
+            self._segments |= segments(self._pid)
             signal_group(self._pid, signal.SIGKILL)
             self._reap(0)
-
-    def _look_at_segments(self) -> None:
-        """Named shared memory that the rank has mapped: a rank that is ended cannot remove it."""
-        with contextlib.suppress(OSError), open(f"/proc/{self._pid}/maps") as maps:
-            self._segments.update(_SEGMENT.findall(maps.read()))
-
-    def _remove_segments(self) -> None:
-        for path in self._segments:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
 
 
 def _run_rank(channel: Channel, outputs: tuple[int, int], close: list[int], parent: int) -> None:

@@ -1,8 +1,8 @@
 """Backend mpi: the collectives of an MPI library, through mpi4py and by the addresses of its C functions.
 
-MPI is initialised when the backend is opened, as by MPI_Init and so as in every C benchmark: from MPI_THREAD_FUNNELED on
-Open MPI counts atomically, and takes up to half again as long for 8 bytes (measured with 4.1). So one thread uses MPI;
-works go on by MPI's own nonblocking calls, and no thread is started here.
+MPI is initialised when the backend is opened, as by MPI_Init and so as in every C benchmark: from MPI_THREAD_FUNNELED
+on Open MPI counts atomically, and takes up to half again as long for 8 bytes (measured with 4.1). So one thread uses
+MPI; works go on by MPI's own nonblocking calls, and no thread is started here.
 May import: everything in collectives; mpi4py inside functions only.
 """
 
@@ -30,10 +30,10 @@ from collectives.native import core
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
 from collectives.rendezvous import Store
+from collectives.segments import remove, segments
 
 _SPIN_SECONDS = 200e-6
 _SLEEP_SECONDS = 1e-3
-_SEGMENTS = "/dev/shm/mpich_shm_"
 
 
 class MpiWork:
@@ -287,12 +287,12 @@ class MpiBackend:
         world = mpi.COMM_WORLD
         told = {
             "rank": world.Get_rank(), "size": world.Get_size(), "pid": os.getpid(), "version": version("opsdist"),
-            "library": f"{library.name}, {library.path}",
+            "library": f"{library.name}, {library.path}", "segments": sorted(segments(os.getpid())),
         }  # fmt: skip
-        try:
-            members = store.gather("mpi", placement.rank, told, placement.world_size, timeout)
-        finally:
-            _hide_segments()
+        members = store.gather("mpi", placement.rank, told, placement.world_size, timeout)
+        if library.vendor != "Open MPI":  # which looks for the names at its end, and complains
+            # What all ranks have mapped needs no name any more, and would keep it for ever after a crash.
+            remove(set.intersection(*(set(member["segments"]) for member in members)))
         try:
             _prove_world(members, library)
         except RendezvousError:
@@ -351,15 +351,3 @@ def _prove_world(world: Sequence[dict[str, Any]], library: Library) -> None:
                 raise RendezvousError(
                     f"rank {rank} has {what} {member[what]}, rank 0 has {world[0][what]}; install the same everywhere"
                 )
-
-
-def _hide_segments() -> None:
-    """MPICH leaves the name of its shared memory until the end, and so for ever after a crash. Once all ranks have
-    initialised MPI, all have mapped it, and nobody needs the name."""
-    with open("/proc/self/maps") as maps:
-        names = {line.split(maxsplit=5)[-1].strip() for line in maps if _SEGMENTS in line}
-    for name in names:
-        try:
-            os.unlink(name)
-        except OSError:
-            continue  # another rank was faster
