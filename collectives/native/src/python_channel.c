@@ -103,8 +103,7 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *
     Channel *self = (Channel *)allocate(type, 0);
     if (self) {
         self->world = Py_NewRef(world);
-        self->channel =
-            od_channel_open(within, key, ranks, (int)size, me, place, (size_t)eager, (size_t)direct);
+        self->channel = od_channel_open(within, key, ranks, (int)size, me, place, (size_t)eager, (size_t)direct);
         if (!self->channel) {
             PyErr_SetFromErrno(PyExc_OSError);
             Py_CLEAR(self);
