@@ -5,10 +5,10 @@
  *
  * An inbox has a lane for every member of the group: a ring of entries that one peer writes and the owner reads. What the
  * owner tells that peer, how many entries it has done with and where it wants data written, is in the lane too. So each
- * word has one writer, and one release store publishes it; nothing needs a stand-alone fence. The one exception is an
- * offer's `claims`, which both change: see assist.h.
+ * word has one writer, and one release store publishes it; nothing needs a stand-alone fence. The exception is an
+ * offer, once it is published: both change its `claims`, and the peer counts in `assisted` (assist.h).
  *
- *     peer writes:   entries[i].turn, offers[j].assisted     owner writes:   consumed, offers[j].turn
+ *     peer writes:   entries[i].turn     owner writes:   consumed, offers[j].turn
  */
 #ifndef OPSDIST_SHARED_H
 #define OPSDIST_SHARED_H

@@ -71,8 +71,8 @@ def test_every_dtype_and_operator(dtype: str) -> None:
 
 
 def test_stores_go_past_the_caches_when_memory_cannot_stay_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its size, or by what was moved since it last ran."""
-    monkeypatch.setattr("collectives.native.engine._cache", lambda: 1 << 20)
+    """By its size or, unless it is small, by what was moved since it last ran."""
+    monkeypatch.setattr("collectives.native.engine._cache", lambda: 8 << 20)
     plan = ALGORITHMS["broadcast"]["linear"].plan(COLLECTIVES["broadcast"].shape(0, 1, 8))
     with engines(1) as (engine,):
         channel = engine.channel(1, [0])
@@ -83,11 +83,12 @@ def test_stores_go_past_the_caches_when_memory_cannot_stay_in_them(monkeypatch: 
                 plan, data, np.empty_like(data), data.dtype, "sum", native_world.tag("broadcast"), footprint
             )
 
-        small, other, large = bind(600 << 10), bind(300 << 10), bind(2 << 20)
+        middle, other, large, small = bind(5 << 20), bind(3 << 20), bind(16 << 20), bind(1 << 19)
 
         def streams(program: object) -> bool:
             channel.run(program)
             return program.bound.streaming
 
-        assert [streams(each) for each in (small, small, other, small)] == [False] * 4
-        assert [streams(each) for each in (large, large, small, small, other)] == [True, True, True, False, True]
+        assert [streams(each) for each in (middle, middle, other, middle, small)] == [False] * 5
+        assert [streams(each) for each in (large, large, middle, middle, other)] == [True, True, True, False, True]
+        assert not streams(small)  # however long ago it ran: it is read at once
