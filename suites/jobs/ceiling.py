@@ -73,8 +73,7 @@ class Moved:
 def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Moved:
     """Move on all ranks, which must call it together, and time it. Overwrites the buffers."""
     row = COLLECTIVES[case.collective]
-    traffic = row.least_traffic(comm.size, in_place=case.in_place)
-    reads, writes = mix(*traffic)
+    reads, writes = mix(*row.least_traffic(comm.size, in_place=case.in_place))
     apart = reads
     if row.folds_over(in_place=case.in_place):
         apart = 0  # a single operand written over itself would be nothing to do
@@ -86,8 +85,8 @@ def move_all(case: Case, arena: Arena, comm: Communicator, shared: Shared) -> Mo
     parts = max(reads, apart + writes)
     # The ranks of a rooted collective hold unequal buffers and share the moving. So none goes through more memory than
     # its share: caches would serve it worse than they do in the collective.
-    share = sum(traffic) * case.bytes_moved(comm.size) / comm.size
-    part = int(min(arena.layout.set_bytes / parts, share / (reads + writes))) // _WORD * _WORD
+    share = row.footprint(comm.size, in_place=case.in_place) * case.bytes_moved(comm.size) / comm.size
+    part = int(min(arena.layout.set_bytes, share)) // parts // _WORD * _WORD
     own = (reads + writes) * part
     if shared.largest(arena.layout.set_bytes) < LEAST_FOR_CEILING:
         return Moved()

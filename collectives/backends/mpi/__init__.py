@@ -285,14 +285,19 @@ class MpiBackend:
         if not mpi.Is_initialized():
             mpi.Init()
         world = mpi.COMM_WORLD
+        # Open MPI looks for the names at its end, and complains of missing ones.
+        named = set() if library.vendor == "Open MPI" else segments(os.getpid())
         told = {
             "rank": world.Get_rank(), "size": world.Get_size(), "pid": os.getpid(), "version": version("opsdist"),
-            "library": f"{library.name}, {library.path}", "segments": sorted(segments(os.getpid())),
+            "library": f"{library.name}, {library.path}", "segments": sorted(named),
         }  # fmt: skip
-        members = store.gather("mpi", placement.rank, told, placement.world_size, timeout)
-        if library.vendor != "Open MPI":  # which looks for the names at its end, and complains
-            # What all ranks have mapped needs no name any more, and would keep it for ever after a crash.
-            remove(set.intersection(*(set(member["segments"]) for member in members)))
+        try:
+            members = store.gather("mpi", placement.rank, told, placement.world_size, timeout)
+        except RendezvousError:
+            remove(named)
+            raise
+        # What all ranks have mapped needs no name any more, and would keep it for ever after a crash.
+        remove(set.intersection(*(set(member["segments"]) for member in members)))
         try:
             _prove_world(members, library)
         except RendezvousError:
