@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from collectives.backends.builtin import BuiltinCommunicator
+from collectives.binding import resolve
 from collectives.dtypes import Array
 from collectives.errors import UsageError
 from tests.collectives.inproc_world import communicators
@@ -117,7 +118,8 @@ def test_refused_with_the_reason(comm: BuiltinCommunicator, case: str) -> None:
 )
 def test_in_place_is_recognised(comm: BuiltinCommunicator, collective: str, send: Array, recv: Array) -> None:
     comm.bind(collective, send, recv)
+    assert resolve(collective, comm.rank, comm.size, send, recv).shape.in_place == bool(len(send))
 
 
 def test_a_read_only_send_buffer_is_fine(comm: BuiltinCommunicator) -> None:
-    comm.bind("allreduce", _read_only(4), floats(4))
+    assert comm.bind("allreduce", _read_only(4), floats(4)).algorithm
