@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("opsdist_cli.commands.info", "what this host has, and which backends are ready"),
     "perf": ("opsdist_cli.commands.perf", "measure a collective: time, bandwidth, efficiency, correctness"),
     "explain": ("opsdist_cli.commands.explain", "show an algorithm's plan, its steps, bytes and predicted time"),
+    "hosts": ("opsdist_cli.commands.hosts", "read a host list, and write it in another tool's format"),
     "suite": ("opsdist_cli.commands.suite", "run a named list of checks, such as smoke for CI"),
 }
 """name -> (module, summary). A command lives in `commands/<name>.py` as a function of that name."""
