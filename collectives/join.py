@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from collectives import native
+from collectives.address import any_port, towards
 from collectives.engine import Engine
 from collectives.errors import RendezvousError
 from collectives.native.engine import open_native
@@ -18,22 +19,27 @@ from collectives.secrets import secret
 from collectives.world import meet
 
 
-def join(placement: Placement, store: Store, token: str, timeout: float) -> Engine:
-    """Say hello, prove the world, connect. Raises RendezvousError, ResourceError."""
+def join(placement: Placement, store: Store, token: str, timeout: float, address: str | None) -> Engine:
+    """Say hello, prove the world, connect. `address` is where other hosts reach this one, by default that from which
+    the store is reached. Raises RendezvousError, ResourceError."""
     world = meet(store, "world", placement, timeout, without=native.unavailable())
+    if placement.node_count > 1:
+        bind = any_port(address or towards(store.address))
+        return _portable(placement, store, token, timeout, "between hosts", bind)
     without = [rank for rank, member in enumerate(world) if member["without"]]
     if without:
         reason, _, _ = str(world[without[0]]["without"]).partition("; ")
-        return _portable(placement, store, token, timeout, f"rank {without[0]}: {reason}")
+        bind = f"ipc://@opsdist-{secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}"
+        return _portable(placement, store, token, timeout, f"rank {without[0]}: {reason}", bind)
     return open_native(placement, store, token, timeout)
 
 
-def _portable(placement: Placement, store: Store, token: str, timeout: float, why: str) -> Engine:
+def _portable(placement: Placement, store: Store, token: str, timeout: float, why: str, bind: str) -> Engine:
     from collectives.progress import Engine as Progress
     from collectives.transport.streams import Streams
     from collectives.transport.zmq import ZmqWire
 
-    wire = ZmqWire(f"ipc://@opsdist-{secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}")
+    wire = ZmqWire(bind, token)
     try:
         addresses = store.gather("wire", placement.rank, wire.address, placement.world_size, timeout)
     except RendezvousError:

@@ -45,6 +45,9 @@ class Collective:
     """How many counts make the size: size = count * blocks(world size) * item size."""
     traffic: Callable[[int], tuple[float, float]]
     """(read, written) by all ranks together in memory, at the least and out of place, as multiples of the size."""
+    across: Callable[[int, int], float]
+    """What each of so many hosts, with so many ranks in all, must send or receive at the least, as a multiple of the
+    size; more where hosts hold unequally many ranks."""
     alias: Callable[[Shape], int | None] | None = None
     """In place, send element i is receive element i + alias; None for a rank without one of the two buffers. No
     function: the collective has no in-place form."""
@@ -122,6 +125,19 @@ def _bus_all_but_own(size: int) -> float:
     return (size - 1) / size
 
 
+def _across_all_but_own(hosts: int, size: int) -> float:
+    return (hosts - 1) / hosts
+
+
+def _across_pairs(hosts: int, size: int) -> float:
+    """Each of size/hosts ranks sends a block to all that are elsewhere."""
+    return size / hosts * (hosts - 1) / hosts
+
+
+def _across_one(hosts: int, size: int) -> float:
+    return 1.0
+
+
 def _bus_one(size: int) -> float:
     return 1.0
 
@@ -145,6 +161,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=lambda size: 2 * (size - 1) / size,
             blocks=_single,
             traffic=lambda size: (size, size),
+            across=lambda hosts, size: 2 * (hosts - 1) / hosts,
             alias=lambda shape: 0,
             reduces=True,
         ),
@@ -156,6 +173,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_all_but_own,
             blocks=_per_rank,
             traffic=lambda size: (1, size),
+            across=_across_all_but_own,
             alias=lambda shape: shape.rank * shape.send_counts[0],
             at_rest=lambda size: (0, 1),
         ),
@@ -169,6 +187,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_all_but_own,
             blocks=_per_rank,
             traffic=lambda size: (size, 1),
+            across=_across_all_but_own,
             alias=lambda shape: -shape.rank * shape.recv_counts[0],
             reduces=True,
         ),
@@ -180,6 +199,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_all_but_own,
             blocks=_per_rank,
             traffic=lambda size: (size, size),
+            across=_across_pairs,
         ),
         Collective(
             "alltoallv",
@@ -189,6 +209,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_all_but_own,
             blocks=_per_rank,
             traffic=lambda size: (size, size),
+            across=_across_pairs,
         ),
         Collective(
             "broadcast",
@@ -198,6 +219,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_one,
             blocks=_single,
             traffic=lambda size: (1, size),
+            across=_across_one,
             alias=lambda shape: 0 if shape.rank == shape.root else None,
             at_rest=lambda size: (0, 1),
             rooted=True,
@@ -210,6 +232,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_one,
             blocks=_single,
             traffic=lambda size: (size, 1),
+            across=_across_one,
             alias=lambda shape: 0 if shape.rank == shape.root else None,
             reduces=True,
             rooted=True,
@@ -222,6 +245,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_all_but_own,
             blocks=_per_rank,
             traffic=lambda size: (1, 1),
+            across=_across_all_but_own,
             alias=lambda shape: shape.root * shape.send_counts[0] if shape.rank == shape.root else None,
             at_rest=lambda size: (1 / size, 1 / size),
             rooted=True,
@@ -234,6 +258,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_all_but_own,
             blocks=_per_rank,
             traffic=lambda size: (1, 1),
+            across=_across_all_but_own,
             alias=lambda shape: -shape.root * shape.recv_counts[0] if shape.rank == shape.root else None,
             at_rest=lambda size: (1 / size, 1 / size),
             rooted=True,
@@ -246,6 +271,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=_bus_one,
             blocks=_single,
             traffic=lambda size: (size, size),
+            across=_across_one,
         ),
         Collective(
             "barrier",
@@ -255,6 +281,7 @@ COLLECTIVES: dict[str, Collective] = {
             bus_factor=lambda size: 0.0,
             blocks=_single,
             traffic=lambda size: (0, 0),
+            across=lambda hosts, size: 0,
         ),
     )
 }

@@ -1,7 +1,7 @@
 """How ranks meet: a small key-value store, with a deadline on every wait.
 
 One process (an agent, or rank 0) serves; ranks set values and wait for those of others. Requests bear the run's token;
-others are ignored. May import: zmq, errors.
+others are ignored. May import: zmq, curve, errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 import zmq
 
-from collectives.errors import RendezvousError
+from collectives import curve
+from collectives.errors import RendezvousError, ResourceError
 
 _LARGEST = 1 << 20
 _LINGER_MS = 1000
@@ -48,8 +49,9 @@ class StoreServer:
         self._router = self._context.socket(zmq.ROUTER)
         self._router.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
         try:
+            curve.serve(self._router, bind, token)
             self._router.bind(bind)
-        except zmq.ZMQError as error:
+        except (zmq.ZMQError, ResourceError) as error:
             self._context.destroy(linger=0)
             raise RendezvousError(f"cannot listen on {bind}: {error}") from None
         self.address = self._router.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
@@ -97,13 +99,14 @@ class Store:
     """A rank's connection to the store. Raises RendezvousError for what is no address."""
 
     def __init__(self, address: str, token: str) -> None:
-        self._address, self._token = address, token
+        self.address, self._token = address, token
         self._context = zmq.Context()
         self._dealer = self._context.socket(zmq.DEALER)
         self._dealer.setsockopt(zmq.RECONNECT_IVL, 10)
         try:
+            curve.connect(self._dealer, address, token)
             self._dealer.connect(address)
-        except zmq.ZMQError as error:
+        except (zmq.ZMQError, ResourceError) as error:
             self._context.destroy(linger=0)
             raise RendezvousError(f"cannot connect to {address}: {error}; give tcp://HOST:PORT") from None
         self._numbers = itertools.count()
@@ -117,7 +120,7 @@ class Store:
         """The value under `key`, waiting for it. Raises RendezvousError."""
         values = self._request(key, 1, timeout)
         if not values:
-            raise RendezvousError(f"nothing was stored under '{key}' at {self._address} within {timeout:g} s")
+            raise RendezvousError(f"nothing was stored under '{key}' at {self.address} within {timeout:g} s")
         return values[0]
 
     def gather(self, key: str, rank: int, value: Any, size: int, timeout: float) -> list[Any]:
@@ -153,4 +156,4 @@ class Store:
         return None
 
     def _unreachable(self, timeout: float) -> RendezvousError:
-        return RendezvousError(f"the store at {self._address} did not answer within {timeout:g} s")
+        return RendezvousError(f"the store at {self.address} did not answer within {timeout:g} s")

@@ -63,9 +63,16 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def choose(collective: str, ranks: int, size: int) -> tuple[str, str]:
-    """(algorithm, why) for `size` bytes on `ranks` ranks."""
-    for rule in RULES:
+ACROSS: tuple[Rule, ...] = (
+    Rule("allreduce", _ANY, _ANY, "hierarchical", "several ranks a host: least bytes between hosts"),
+)
+"""Come first where hosts have several ranks each, and equally many."""
+
+
+def choose(collective: str, ranks: int, size: int, local: int | None = None) -> tuple[str, str]:
+    """(algorithm, why) for `size` bytes on `ranks` ranks; `local` of them are on each host, where all have as many."""
+    several = local is not None and 1 < local < ranks
+    for rule in (*ACROSS, *RULES) if several else RULES:
         if rule.collective == collective and ranks <= rule.ranks and size <= rule.size:
             return rule.algorithm, rule.why
     raise PlanError(f"no rule chooses an algorithm for {collective}")

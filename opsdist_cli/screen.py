@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -49,6 +50,15 @@ class Screen:
             click.echo(text, file=stream, nl=newline, color=self.colored(stream))
         except BrokenPipeError:
             discard(stream)
+
+
+def tell_findings(screen: Screen, record: Mapping[str, Any]) -> None:
+    """What a record found wrong, and what to do."""
+    for finding in record["findings"]:
+        if finding["status"] in ("fail", "error", "warn"):
+            screen.note(f"opsdist: {finding['status']}: {finding['message']}", level=-1)
+            if finding["remedy"]:
+                screen.note(f"  {finding['remedy']}", level=-1)
 
 
 def discard(stream: TextIO) -> None:

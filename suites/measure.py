@@ -37,7 +37,12 @@ def floor(ready: Mapping[int, Mapping[str, Any]]) -> Floor:
 
 
 def measure(
-    case: Case, reports: Mapping[int, Mapping[str, Any]], base: Floor, peak: float | None, check: bool
+    case: Case,
+    reports: Mapping[int, Mapping[str, Any]],
+    base: Floor,
+    peak: float | None,
+    check: bool,
+    hosts: int = 1,
 ) -> Measurement:
     """From the `case` reports of all ranks. `peak` is a bus bandwidth that replaces the measured ceiling."""
     ranks = len(reports)
@@ -50,7 +55,7 @@ def measure(
     alg_bw = size / time if size and moves else None
     bus_bw = alg_bw * row.bus_factor(ranks) if alg_bw and ranks > 1 else None
     moved = sum(report["ceiling_bytes"] for report in ordered)
-    ceiling = ceiling_of(case, ranks, moved, ordered[0]["ceiling"], ordered[0]["ceiling_source"], peak)
+    ceiling = ceiling_of(case, ranks, moved, ordered[0]["ceiling"], ordered[0]["ceiling_source"], peak, hosts)
     # Where the ceiling is below what any agreement of ranks takes, latency dominates and efficiency says nothing.
     efficiency = ceiling.time / time if ceiling and ceiling.time >= base.latency else None
     return Measurement(
@@ -64,7 +69,8 @@ def measure(
         iterations_asked=ordered[0]["asked"],
         ceiling=ceiling,
         efficiency=efficiency,
-        late_rank=_late_rank([r["stamps"] for r in ordered]),
+        # Clocks of several hosts have nothing in common.
+        late_rank=_late_rank([r["stamps"] for r in ordered]) if hosts == 1 else None,
         overhead=base.overhead,
         sets=ordered[0]["sets"],
         again=bool(ordered[0].get("again")),
@@ -95,15 +101,25 @@ def _late_rank(stamps: Sequence[Sequence[Sequence[int]]]) -> int | None:
 
 
 def ceiling_of(
-    case: Case, ranks: int, moved: float, seconds: Sequence[float], source: str, peak: float | None
+    case: Case,
+    ranks: int,
+    moved: float,
+    seconds: Sequence[float],
+    source: str,
+    peak: float | None,
+    hosts: int = 1,
 ) -> Ceiling | None:
-    """The ceiling, where all ranks together read and wrote `moved` bytes in the best of `seconds`. `peak` is a bus
-    bandwidth that replaces the measured one. None where nothing must move or nothing was measured."""
+    """The ceiling, where all ranks together moved `moved` bytes in the best of `seconds`: read and wrote in memory on
+    one host, sent between several. `peak` is a bus bandwidth that replaces the measured one. None where nothing must
+    move or nothing was measured."""
     row, size = COLLECTIVES[case.collective], case.bytes_moved(ranks)
     factor = row.bus_factor(ranks) if ranks > 1 else 0.0
     if peak is not None:
         return Ceiling(size * factor / peak, peak, "--peak") if size and factor else None
-    least = sum(row.least_traffic(ranks, in_place=case.in_place)) * size
+    if hosts > 1:
+        least = row.across(hosts, ranks) * hosts * size
+    else:
+        least = sum(row.least_traffic(ranks, in_place=case.in_place)) * size
     if not least or not moved or not seconds:
         return None
     time = least / moved * min(seconds)

@@ -1,30 +1,35 @@
 """The flow of `perf`: resolve and prove what is asked, launch, gather, judge, report.
 
 Everything that can be refused is refused before a rank starts. Results are handed on as they arrive, and what has
-arrived is in the report, however the run ends. May import: collectives, probes, and this package.
+arrived is in the report, however the run ends. May import: collectives, and this package.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from collectives.ops import COLLECTIVES
-from probes.host import Host, LocalHost
 from suites import backing, compare, need, world
 from suites.case import Case
 from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
-from suites.launch import local
-from suites.launch.job import Job, Output, Report
+from suites.launch import crew
+from suites.launch.job import Output, Report
 from suites.launch.starters import spinning, starter_for
-from suites.launch.supervise import Supervisor
 from suites.measure import Floor, floor, measure
-from suites.report import Finding, Measurement, Status, WrongData, exit_code, gigabytes_per_second, measurement_record
+from suites.report import (
+    Finding,
+    Measurement,
+    Status,
+    WrongData,
+    exit_code,
+    gigabytes_per_second,
+    measurement_record,
+    now,
+)
 from suites.report import Report as Record
 from suites.sweep import Options, Row, Sweep, plan, prove
 from suites.verdict import judge
@@ -53,14 +58,19 @@ Event = Row | Started | Progress | Output
 class PerfRun:
     """One run. Building it refuses what cannot be done; `events` does it; `record` tells, at any time."""
 
-    def __init__(self, options: Options, command: Sequence[str], started: datetime, host: Host | None = None) -> None:
+    def __init__(
+        self, options: Options, command: Sequence[str], started: datetime, hosts: crew.Crew | None = None
+    ) -> None:
+        """`hosts` are connected, and by default this one alone. The run closes them."""
         self.options, self._command, self._started = options, list(command), started
-        self.facts = world.look(host or LocalHost())
-        self._backends = backing.ready(options.backends)
+        self.crew = hosts or crew.here()
+        self.facts = self.crew.facts
+        self._backends = backing.ready(options.backends, len(self.facts))
         self.backends = tuple(backend.name for backend in self._backends)
-        self.world = world.choose(self.facts, options.ranks, options.bind == "core", self._need)
-        self.beyond = self._beyond(self.world.size)
-        self._sweep = self._plan(self.world.size)
+        asked = world.Asked(options.ranks, options.per_host)
+        self.world = world.choose(self.facts, asked, self.crew.slots, options.bind == "core", self._need)
+        self.beyond = self._beyond(self.world.counts)
+        self._sweep = self._plan(self.world.counts)
         self.rows, self.cases = self._sweep.rows, self._sweep.cases
         if not self.cases:
             reasons = sorted({f"{row.collective} {row.algorithm}: {row.skipped}" for row in self.rows})
@@ -88,42 +98,35 @@ class PerfRun:
         self.findings: list[Finding] = []
         self._shown = 0
         """Rows handed on so far, in order."""
-        self.survivors: list[int] = []
         self.tracebacks: list[str] = []
 
     def events(self) -> Generator[Event, None, None]:
         """Launch and measure. Ends early, with a verdict, when a rank is lost. Closing it ends every process of the
         run, so a caller that may be interrupted closes it: see contextlib.closing."""
-        token = secrets.token_hex(16)
-        ends = None if self.options.budget is None else time.monotonic() + self.options.budget
-        job = Job(
-            "perf", self._arguments(ends), self.world.placements, self.world.cpus, token,
-            f"ipc://@opsdist-store-{secrets.token_hex(8)}", self.options.timeout,
-            starter_for(self.backends), spinning(self.backends),
+        job = self.crew.job(
+            "perf", self._arguments(), self.world, self.options.timeout,
+            starter_for(self.backends), spins=spinning(self.backends),
         )  # fmt: skip
-        supervisor = Supervisor(local.argv(), local.environment(), job, self.world.host)
         reports: dict[int, dict[int, dict[str, Any]]] = {}
         ready: dict[str, dict[int, dict[str, Any]]] = {backend: {} for backend in self._running}
         try:
-            with supervisor:
-                for event in supervisor.events():
-                    if isinstance(event, Output):
-                        yield event
-                        continue
-                    yield from self._on_report(event, supervisor, ready, reports)
-                if not supervisor.faults:
-                    yield from self._complete_rows()
+            for event in self.crew.run(job):
+                if isinstance(event, Output):
+                    yield event
+                    continue
+                yield from self._on_report(event, ready, reports)
+            if not self.crew.faults:
+                yield from self._complete_rows()
         finally:
-            self.pids = supervisor.pids
-            self.survivors = supervisor.survivors
-        if supervisor.faults:
-            self.verdict = judge(supervisor.faults, self.world.host, self.world.size)
-            self.tracebacks = [fault.traceback for fault in supervisor.faults if fault.traceback]
+            self.pids = self.crew.pids
+            self.crew.close()
+        if faults := self.crew.faults:
+            self.verdict = judge(faults, self.world.host_of)
+            self.tracebacks = [fault.traceback for fault in faults if fault.traceback]
 
     def _on_report(
         self,
         event: Report,
-        supervisor: Supervisor,
         ready: dict[str, dict[int, dict[str, Any]]],
         reports: dict[int, dict[int, dict[str, Any]]],
     ) -> Iterator[Event]:
@@ -133,7 +136,7 @@ class PerfRun:
                 ready[content["backend"]][event.rank] = content
                 if all(len(ranks) == self.world.size for ranks in ready.values()):
                     self._on_ready(ready)
-                    self.pids = supervisor.pids
+                    self.pids = self.crew.pids
                     yield Started(self.pids)
             case "peak":
                 self.peaks[event.rank] = content["bytes"]
@@ -165,7 +168,9 @@ class PerfRun:
         else:
             case = self.cases[index]
             base = self._floors[case.backend]
-            row.results[case.in_place] = measure(case, reports, base, self.options.peak, self.options.check)
+            row.results[case.in_place] = measure(
+                case, reports, base, self.options.peak, self.options.check, len(self.world.hosts)
+            )
         yield from self._complete_rows()
 
     def _complete_rows(self) -> Iterator[Row]:
@@ -185,21 +190,11 @@ class PerfRun:
     def judge(self, *, strict: bool = False) -> int:
         """Turn what was measured into findings and the exit code."""
         measurements = [result for row in self.rows for result in row.results.values()]
-        findings = [finding for m in measurements for finding in _judge_data(m, self.world.host)]
+        findings = [finding for m in measurements for finding in _judge_data(m, self.world.host_of)]
         findings += judge_plausibility(measurements)
         findings += judge_floors(self.options.floors, measurements)
         if self.verdict:
-            subject = self.verdict["culprits"][0] if self.verdict["culprits"] else {}
-            findings.append(
-                Finding(
-                    "perf.world",
-                    Status.ERROR,
-                    self.verdict["explanation"],
-                    subject={key: subject[key] for key in ("rank", "host") if key in subject},
-                    remedy="; ".join(self.verdict["next_checks"]) or None,
-                    evidence={"class": self.verdict["class"]},
-                )
-            )
+            findings.append(_lost(self.verdict))
         elif missing := len(self.cases) - len(measurements):
             reasons = sorted({row.skipped for row in self.rows if row.skipped and row.cases}) or ["the run ended early"]
             message = f"{missing} of {len(self.cases)} cases were not measured: {'; '.join(reasons)}"
@@ -245,8 +240,8 @@ class PerfRun:
         """Backends that have something to run, which the ranks therefore open."""
         return list(dict.fromkeys(case.backend for case in self.cases))
 
-    def _plan(self, ranks: int) -> Sweep:
-        return plan(self.options, self._backends, ranks)
+    def _plan(self, counts: Sequence[int]) -> Sweep:
+        return plan(self.options, self._backends, counts)
 
     def _refuse_idle(self, injection: Mapping[str, Any]) -> None:
         """A fault that would never happen proves nothing. Raises UsageError."""
@@ -262,12 +257,12 @@ class PerfRun:
         if injection["fault"] == "corrupt" and not self.options.check:
             raise UsageError("--inject: with --no-check nobody looks for corrupted data")
 
-    def _arguments(self, ends: float | None) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, Any]:
         options = self.options
         settings = {
             "loop": options.loop, "warmup": options.warmup, "sync": options.sync, "check": options.check,
-            "beyond": self.beyond, "loop_asked": options.loop_asked, "ends": ends, "peak": options.peak,
-            "buffers": options.buffers,
+            "beyond": self.beyond, "loop_asked": options.loop_asked, "budget": self._left(), "peak": options.peak,
+            "buffers": options.buffers, "counts": self.world.counts,
         }  # fmt: skip
         return {
             "cases": [asdict(case) for case in self.cases],
@@ -276,22 +271,28 @@ class PerfRun:
             "inject": [dict(injection) for injection in options.inject],
         }
 
-    def _beyond(self, ranks: int) -> int:
-        """What each rank's rotation must exceed, so that together they push everything out of the caches: twice their
-        size, less where memory is short."""
+    def _left(self) -> float | None:
+        """Seconds of the time budget."""
+        if self.options.budget is None:
+            return None
+        return max(self.options.budget - (now() - self._started).total_seconds(), 0.0)
+
+    def _beyond(self, counts: Sequence[int]) -> int:
+        """What each rank's rotation must exceed, so that the ranks of every host push everything out of its caches:
+        together twice their size, less where memory is short."""
         if self.options.cache == "warm":
             return 0
-        beyond = -(-2 * self.facts.cache // ranks)
-        if self.facts.available is not None:
-            beyond = min(beyond, self.facts.available // 4 // ranks // len(self.backends))
-        return beyond
+        hosts = list(zip(self.facts, counts, strict=True))
+        beyond = max(-(-2 * host.cache // ranks) for host, ranks in hosts)
+        room = [host.available // ranks for host, ranks in hosts if host.available is not None]
+        return min(beyond, *(share // 4 // len(self.backends) for share in room))
 
-    def _need(self, ranks: int) -> int:
-        """Bytes that all ranks together take at the most."""
-        return need.needed(self._plan(ranks), ranks, self._beyond(ranks))
+    def _need(self, counts: Sequence[int]) -> list[int]:
+        """Bytes that the ranks of each host take together at the most."""
+        return need.needed(self._plan(counts), counts, self._beyond(counts))
 
     def _world_record(self) -> dict[str, Any]:
-        host = self.world.host
+        several = len(self.world.hosts) > 1
         ranks = [
             {
                 "rank": place.rank,
@@ -300,32 +301,78 @@ class PerfRun:
                 "pid": self.pids.get(place.rank),
                 "peak_memory_bytes": self.peaks.get(place.rank),
                 "cpu": list(cpus) if cpus else None,
-                "addresses": [],
-                "transport": {"node": ", ".join(self._transports.get(place.rank, ())) or None, "network": None},
+                "addresses": [self.crew.addresses[place.node]] if self.crew.addresses else [],
+                "transport": {
+                    "node": ", ".join(self._transports.get(place.rank, ())) or None,
+                    "network": "tcp" if several and self._transports else None,
+                },
             }
             for place, cpus in zip(self.world.placements, self.world.cpus, strict=True)
         ]
-        nodes = [{"name": host, "ranks": list(range(self.world.size))}]
-        return {"size": self.world.size, "launcher": "local", "nodes": nodes, "ranks": ranks, "why": self.world.why}
+        nodes = [
+            {"name": name, "ranks": [place.rank for place in self.world.placements if place.node == node]}
+            for node, name in enumerate(self.world.hosts)
+        ]
+        launcher = self.crew.launcher
+        return {"size": self.world.size, "launcher": launcher, "nodes": nodes, "ranks": ranks, "why": self.world.why}
 
     def _config(self) -> dict[str, Any]:
-        config = asdict(self.options)
+        config = _options_record(self.options)
         config["backends"], config["ranks"] = list(self.backends), self.world.size
-        config["peak"] = gigabytes_per_second(self.options.peak)
-        floors = self.options.floors
-        config["floors"] = [{"bus_bw": gigabytes_per_second(floor.bus_bw), "size": floor.size} for floor in floors]
-        config["rotation_bytes"], config["cache_bytes"] = self.beyond, self.facts.cache
+        config["rotation_bytes"], config["cache_bytes"] = self.beyond, max(host.cache for host in self.facts)
         return config
 
 
-def _judge_data(measurement: Measurement, host: str) -> list[Finding]:
+def unlaunched(options: Options, command: Sequence[str], started: datetime, hosts: crew.Crew, code: int) -> Record:
+    """The record of a run whose hosts were not all reached: no rank was started."""
+    verdict = judge(hosts.faults, ()) if hosts.faults else None
+    nodes = [{"name": name, "ranks": []} for name in hosts.names]
+    return Record(
+        "perf",
+        list(command),
+        started,
+        findings=[_lost(verdict)] if verdict else [],
+        exit_code=code,
+        body={
+            "world": {"size": 0, "launcher": hosts.launcher, "nodes": nodes, "ranks": [], "why": "not launched"},
+            "config": _options_record(options),
+            "libraries": {},
+            "results": [],
+            "comparison": [],
+            "verdict": verdict,
+        },
+    )
+
+
+def _lost(verdict: Mapping[str, Any]) -> Finding:
+    """A verdict as a finding."""
+    subject = verdict["culprits"][0] if verdict["culprits"] else {}
+    return Finding(
+        "perf.world",
+        Status.ERROR,
+        verdict["explanation"],
+        subject={key: subject[key] for key in ("rank", "host") if key in subject},
+        remedy="; ".join(verdict["next_checks"]) or None,
+        evidence={"class": verdict["class"]},
+    )
+
+
+def _options_record(options: Options) -> dict[str, Any]:
+    config = asdict(options)
+    config["rotation_bytes"] = config["cache_bytes"] = None
+    config["peak"] = gigabytes_per_second(options.peak)
+    config["floors"] = [{"bus_bw": gigabytes_per_second(floor.bus_bw), "size": floor.size} for floor in options.floors]
+    return config
+
+
+def _judge_data(measurement: Measurement, host_of: Sequence[str]) -> list[Finding]:
     return [
         Finding(
             "perf.data",
             Status.FAIL,
             f"{measurement.case.describe()}: wrong data on rank {wrong.rank}, {wrong.how_often}: {wrong.count} "
             f"wrong, the first at index {wrong.index}: expected {wrong.expected!r}, got {wrong.got!r}",
-            subject={"host": host, "rank": wrong.rank},
+            subject={"host": host_of[wrong.rank], "rank": wrong.rank},
             remedy="run the case again; if it stays with this host or device, take it out of service and test memory",
             evidence=_wrong_evidence(wrong),
         )

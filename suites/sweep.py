@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import accumulate
 from typing import Any, Literal
 
 from collectives.algorithms import ALGORITHMS, algorithm_named
@@ -40,6 +41,7 @@ class Options:
     loop_asked: bool = False
     warmup: int = 5
     ranks: int | None = None
+    per_host: int | None = None
     backends: tuple[str, ...] = ("auto",)
     algorithms: tuple[str, ...] = ("auto",)
     dtype: str = "float32"
@@ -98,29 +100,32 @@ class Sweep:
     and placement, so that they meet the same state of the machine. With one backend every case is a round."""
 
 
-def plan(options: Options, backends: Sequence[Backend], ranks: int) -> Sweep:
-    """What the options amount to with these backends. Raises UsageError."""
-    sweep = Sweep()
+def plan(options: Options, backends: Sequence[Backend], counts: Sequence[int]) -> Sweep:
+    """What the options amount to with these backends and so many ranks on each host. Raises UsageError."""
+    sweep, ranks = Sweep(), sum(counts)
+    groups = _groups(counts, options.group_size)
     for collective in options.collectives:
         _refuse(collective, options, backends, ranks)
         sizes = (0,) if collective == "barrier" else options.sizes
         for size in sizes:
             told: set[tuple[str, str]] = set()
-            for choice in _choices(collective, options, ranks, size):
+            for choice in _choices(collective, options, counts, size):
                 rows = [Row(backend.name, collective, *_meant(choice, backend), size) for backend in backends]
                 # A library that chooses for itself is measured once, whatever choices the others offer.
                 fresh = [row for row in rows if (row.backend, row.algorithm) not in told]
                 told |= {(row.backend, row.algorithm) for row in fresh}
                 for row in fresh:
                     backend = next(backend for backend in backends if backend.name == row.backend)
-                    sweep.rows.append(_row(row, options, backend, ranks, sweep.cases))
+                    sweep.rows.append(_row(row, options, backend, ranks, groups, sweep.cases))
                 for in_place in _places(options):
                     if members := tuple(row.cases[in_place] for row in fresh if in_place in row.cases):
                         sweep.rounds.append(members)
     return sweep
 
 
-def _row(row: Row, options: Options, backend: Backend, ranks: int, cases: list[Case]) -> Row:
+def _row(
+    row: Row, options: Options, backend: Backend, ranks: int, groups: tuple[tuple[int, ...], ...], cases: list[Case]
+) -> Row:
     collective = COLLECTIVES[row.collective]
     # Where nothing is folded the operator is of no account, and every backend has the first.
     if reason := backend.lacks(row.collective, options.dtype, options.redop if collective.reduces else "sum"):
@@ -139,7 +144,7 @@ def _row(row: Row, options: Options, backend: Backend, ranks: int, cases: list[C
             continue
         case = Case(
             row.backend, row.collective, row.algorithm, row.size, count, options.dtype, options.redop, options.root,
-            in_place, _groups(ranks, options.group_size),
+            in_place, groups,
         )  # fmt: skip
         if case.planned and (reason := algorithm_named(row.collective, row.algorithm).unmet(case.shape(0, ranks))):
             row.skipped = reason
@@ -191,13 +196,14 @@ def _refuse(collective: str, options: Options, backends: Sequence[Backend], rank
         raise UsageError("a size of 0 bytes measures nothing; use perf barrier")
 
 
-def _choices(collective: str, options: Options, ranks: int, size: int) -> list[tuple[str, str, bool]]:
+def _choices(collective: str, options: Options, counts: Sequence[int], size: int) -> list[tuple[str, str, bool]]:
     """(algorithm of backends with plans, why, whether it was left open, so that a library may choose its own)."""
     found: dict[str, tuple[str, str, bool]] = {}
+    local = counts[0] if len(set(counts)) == 1 else None
     for name in options.algorithms:
         left_open = name in ("auto", "all")
         if name == "auto":
-            named = [choose(collective, ranks, size)]
+            named = [choose(collective, sum(counts), size, local)]
         elif name == "all":
             named = [(algorithm, "all were asked for") for algorithm in ALGORITHMS[collective]]
         else:
@@ -218,7 +224,10 @@ def _places(options: Options) -> tuple[bool, ...]:
     return {"out-of-place": (False,), "in-place": (True,), "both": (False, True)}[options.placement]
 
 
-def _groups(ranks: int, size: int | None) -> tuple[tuple[int, ...], ...]:
-    """Consecutive ranks; on one host without a size given, all are one group."""
-    size = size or ranks
-    return tuple(tuple(range(start, start + size)) for start in range(0, ranks, size))
+def _groups(counts: Sequence[int], size: int | None) -> tuple[tuple[int, ...], ...]:
+    """The ranks of each host, or as many consecutive ones as asked for."""
+    ranks = sum(counts)
+    if size:
+        return tuple(tuple(range(start, start + size)) for start in range(0, ranks, size))
+    ends = list(accumulate(counts))
+    return tuple(tuple(range(end - count, end)) for end, count in zip(ends, counts, strict=True))

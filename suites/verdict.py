@@ -11,17 +11,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 
+Kind = Literal["failure", "exit", "silent", "silence", "launch", "agent", "unreachable"]
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing seen to go wrong, in order of arrival.
 
     failure: the rank reported an error. exit: its process ended before its job. silent: it said nothing while others
-    ran into deadlines. silence: nothing at all happened (rank None). agent: what starts and watches the ranks failed
-    itself (rank None; phase "start" before any rank ran).
+    ran into deadlines. silence: nothing at all happened (rank None). launch: what starts the ranks of a host was not
+    there, and `phase` says what it failed at (rank None). agent: what watches the ranks failed itself (rank None).
+    unreachable: a host that was there is not heard of any more (rank None). `notes` say what to do, where more is known
+    than the kind tells.
     """
 
     rank: int | None
-    kind: Literal["failure", "exit", "silent", "silence", "agent"]
+    kind: Kind
     phase: str
     error: str = ""
     message: str = ""
@@ -34,6 +39,7 @@ class Fault:
     idle: bool = False
     """It used no CPU, where ranks that wait for others do."""
     pid: int | None = None
+    host: str = ""
     traceback: str = ""
 
 
@@ -47,22 +53,22 @@ class _Cause:
     next_checks: tuple[str, ...]
     confidence: str = "certain"
     suspects: tuple[int, ...] = ()
-    host: bool = False
-    """The host is named as a whole."""
+    hosts: tuple[str, ...] = ()
+    """Named as a whole."""
 
 
-def judge(faults: Sequence[Fault], host: str, size: int) -> dict[str, Any]:
-    """The verdict object of the record, for a run of `size` ranks that ended with these faults."""
+def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
+    """The verdict object of the record, for a run that ended with these faults. `host_of` is the host of each rank."""
     cause = _cause(faults)
     named = {*cause.culprits, *cause.suspects}
     waiting = sorted({f.rank for f in faults if f.rank is not None and f.waiting_for} - named)
 
     def subject(rank: int) -> dict[str, Any]:
-        return {"kind": "rank", "rank": rank, "host": host}
+        return {"kind": "rank", "rank": rank, "host": host_of[rank]}
 
-    culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host}] * cause.host
+    culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host} for host in cause.hosts]
     complaints = [fault for fault in faults if fault.rank not in cause.culprits]
-    first = next((f for f in faults if f.rank in cause.culprits), faults[0])
+    first = next((f for f in faults if f.rank in cause.culprits or (f.host and f.host in cause.hosts)), faults[0])
     return {
         "class": cause.name,
         "confidence": cause.confidence,
@@ -82,7 +88,7 @@ def judge(faults: Sequence[Fault], host: str, size: int) -> dict[str, Any]:
 
 
 def _cause(faults: Sequence[Fault]) -> _Cause:
-    for judgement in (_ended, _agent, _mismatched, _not_met, _raised, _silent, _silence):
+    for judgement in (_launch, _ended, _agent, _unreachable, _mismatched, _not_met, _raised, _silent, _silence):
         if cause := judgement(faults):
             return cause
     return _all_waiting(faults)
@@ -106,17 +112,36 @@ def _ended(faults: Sequence[Fault]) -> _Cause | None:
     return _Cause("crashed", (first.rank,), words(first), tuple(advice))
 
 
+def _launch(faults: Sequence[Fault]) -> _Cause | None:
+    """Agents that were not there. None of them is a victim of another: before ranks run they have nothing in common."""
+    found = [fault for fault in faults if fault.kind == "launch"]
+    if not found:
+        return None
+    advice = found[0].notes or ("run `python -P -m suites.launch.agent < /dev/null` there: it says hello and ends",)
+    text = "; ".join(f"{words(fault)} (phase: {fault.phase})" for fault in found)
+    return _Cause("launch", (), text, tuple(advice), hosts=tuple(dict.fromkeys(fault.host for fault in found)))
+
+
 def _agent(faults: Sequence[Fault]) -> _Cause | None:
     """Without its agent a run ends; what ranks said before that may be why, but what it did to them is not theirs."""
     fault = next((fault for fault in faults if fault.kind == "agent"), None)
     if fault is None:
         return None
-    if fault.phase == "start":
-        advice = ("run `python -P -m suites.launch.agent < /dev/null` by hand: it says hello and ends",)
-        return _Cause("launch", (), words(fault), advice, host=True)
     gone = fault.signal is not None or fault.code is not None
-    advice = ("`dmesg | grep -i oom`, and who else may end processes on that host",)
-    return _Cause("crashed" if gone else "stuck", (), words(fault), advice, host=True)
+    advice = fault.notes or ("`dmesg | grep -i oom`, and who else may end processes on that host",)
+    return _Cause("crashed" if gone else "stuck", (), words(fault), tuple(advice), hosts=(fault.host,))
+
+
+def _unreachable(faults: Sequence[Fault]) -> _Cause | None:
+    """A host that nothing is heard of; ranks that waited for its ranks are victims."""
+    lost = [fault for fault in faults if fault.kind == "unreachable"]
+    if not lost:
+        return None
+    hosts = tuple(dict.fromkeys(fault.host for fault in lost))
+    advice = tuple(note for fault in lost for note in fault.notes) or (
+        f"whether {hosts[0]} is up, its network link and what lies between: ping, `ip -s link`, the switch port",
+    )
+    return _Cause("transport", (), "; ".join(words(fault) for fault in lost), advice, "likely", hosts=hosts)
 
 
 def _mismatched(faults: Sequence[Fault]) -> _Cause | None:
@@ -207,9 +232,9 @@ def words(fault: Fault) -> str:
         state = f"; its process is in state {fault.state}" if fault.state else ""
         idle = "; it used no CPU, so it waits for nobody" if fault.idle else ""
         return f"{who} does not answer{during}{state}{idle}"
-    if fault.kind == "silence":
+    if fault.kind in ("silence", "unreachable"):
         return fault.message
-    if fault.kind == "agent":
+    if fault.kind in ("launch", "agent"):
         ended = _signal_name(fault.signal) if fault.signal else "" if fault.code is None else f"exit {fault.code}"
         found = ", ".join([ended] * bool(ended) + [f"pid {fault.pid}"] * bool(fault.pid))
         return f"{fault.message} ({found})" if found else fault.message

@@ -27,7 +27,7 @@ ONLY_IN = {
     "click": ("opsdist_cli/",),
     "rich": ("opsdist_cli/",),
     "psutil": ("probes/",),
-    "zmq": ("collectives/transport/zmq.py", "collectives/rendezvous.py"),
+    "zmq": ("collectives/transport/zmq.py", "collectives/rendezvous.py", "collectives/curve.py"),
     "torch": ("collectives/backends/torch/__init__.py",),
     "mpi4py": ("collectives/backends/mpi/__init__.py",),
 }

@@ -33,6 +33,8 @@ class Backend(Protocol):
     summary: str
     plans: bool
     """Whether it runs the plans of ALGORITHMS. Else the library chooses, and the only algorithm is LIBRARY."""
+    across: bool
+    """Whether it reaches ranks on other hosts."""
 
     def unavailable(self) -> str | None:
         """Why it cannot be used on this host and what to do, as "reason; remedy", or None. Starts nothing."""
@@ -46,8 +48,10 @@ class Backend(Protocol):
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         """Why it has no such call, or None. Answered before a rank starts, so without loading the library."""
 
-    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> Communicator:
-        """Join the world. Raises RendezvousError."""
+    def open(
+        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+    ) -> Communicator:
+        """Join the world. `address` is where this host is reached by others. Raises RendezvousError."""
 
 
 def backend_named(name: str) -> Backend:

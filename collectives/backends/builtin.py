@@ -17,7 +17,7 @@ from collectives.binding import check_group, check_pair, check_writeable, common
 from collectives.communicator import Call, Stamps, Sync, Work, nothing
 from collectives.dtypes import DTYPES, OPERATORS, Array, dtype_named, name_of
 from collectives.engine import Channel, Engine, Program
-from collectives.errors import RendezvousError, UsageError
+from collectives.errors import UsageError
 from collectives.join import join
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
@@ -176,6 +176,7 @@ class BuiltinBackend:
     name: str = "builtin"
     summary: str = "opsdist's own proven plans, over shared memory or ZeroMQ"
     plans: bool = True
+    across: bool = True
 
     def unavailable(self) -> str | None:
         return None
@@ -189,11 +190,11 @@ class BuiltinBackend:
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         return None
 
-    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> BuiltinCommunicator:
+    def open(
+        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+    ) -> BuiltinCommunicator:
         """Meet the others, prove that the world is the one asked for, and connect by the best engine that all have."""
-        if placement.node_count > 1:
-            raise RendezvousError("the built-in backend does not reach other hosts yet")
-        engine = join(placement, store, token, timeout)
+        engine = join(placement, store, token, timeout, address)
         return BuiltinCommunicator(engine, range(placement.world_size), token, "world", engine.close)
 
 

@@ -3,7 +3,7 @@
 On one host the addresses are abstract Unix sockets, so nothing stays in the file system; `tcp://` serves several.
 Queues are unbounded here because streams bound what is under way. A connection that breaks has lost messages and its
 peer is gone, so it is not made again: what is still meant for that peer is dropped, and holds nobody up.
-May import: zmq, base.
+May import: zmq, curve, base.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import zmq
 
+from collectives import curve
 from collectives.transport.base import HEADER, Bytes
 
 _SMALL = 4096
@@ -25,16 +26,19 @@ _BACKLOG = 4096
 
 
 class ZmqWire:
-    """One rank's end. `bind` is an address this rank listens on; a tcp port of `*` is chosen by the system."""
+    """One rank's end. `bind` is an address this rank listens on; a tcp port of `*` is chosen by the system, and between
+    hosts only who has the token gets in."""
 
     name = "zmq"
 
-    def __init__(self, bind: str) -> None:
+    def __init__(self, bind: str, token: str = "") -> None:
+        self._token = token
         self._context = zmq.Context()
         self._pull = self._context.socket(zmq.PULL)
         self._pull.setsockopt(zmq.RCVHWM, 0)
         self._pull.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
         self._pull.setsockopt(zmq.BACKLOG, _BACKLOG)
+        curve.serve(self._pull, bind, token)
         self._pull.bind(bind)
         self.address = self._pull.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
         self._patience = 0.0
@@ -88,6 +92,7 @@ class ZmqWire:
         socket = self._context.socket(zmq.PUSH)
         socket.setsockopt(zmq.SNDHWM, 0)
         socket.setsockopt(zmq.RECONNECT_IVL, -1)
+        curve.connect(socket, self._addresses[peer], self._token)
         socket.connect(self._addresses[peer])
         self._peers[peer] = socket
         return socket

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from collectives.errors import unknown
+from opsdist_cli.hostoptions import commands, crew_of, host_options
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import (
     Bandwidth,
@@ -24,9 +25,11 @@ from opsdist_cli.params import (
     parse_size,
     shared_options,
 )
-from opsdist_cli.screen import Screen
+from opsdist_cli.screen import Screen, tell_findings
 
 if TYPE_CHECKING:
+    from suites.launch.crew import Crew
+    from suites.launch.job import Output
     from suites.perf import PerfRun
     from suites.sweep import Options, Row
 
@@ -101,8 +104,8 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--loop", type=click.IntRange(1), help="Iterations a case; given, it is a promise. [20]")
 @click.option("--warmup", type=click.IntRange(0), help="Untimed iterations a case, at least 1. [5]")
 @click.option("-n", "short_ranks", type=click.IntRange(1), metavar="N", help="Short for --ranks N.")
-@click.option("--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8]")
-@click.option("--per-host", type=click.IntRange(1), help="Ranks on each host; with one host the same as --ranks.")
+@click.option("--ranks", type=click.IntRange(1), help="Total ranks. [physical cores, at most 8 a host]")
+@click.option("--per-host", type=click.IntRange(1), help="Ranks on each host.")
 @click.option("--backend", "backends", type=Words(), default="auto", help="Who runs it; several take turns. [auto]")
 @click.option("--algorithm", "algorithms", type=Words(), default="auto", help="NAME[,NAME...], auto or all. [auto]")
 @click.option("--dtype", type=_DTYPE, help="Element type. [float32]")
@@ -121,7 +124,8 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--group-size", type=click.IntRange(1), help="Ranks a group, for hierarchical. [all on a host]")
 @click.option("--peak", type=Bandwidth(), help="Bus bandwidth ceiling instead of the measured one.")
 @click.option("--min-busbw", "floors", type=FloorAt(), multiple=True, help="Floor, such as 40GB/s@256M; repeatable.")
-@click.option("--launcher", type=click.Choice(["auto", "local"]), default="auto", help="Who starts ranks. [auto]")
+@host_options
+@click.option("--dry-run", is_flag=True, help="Show who would run where, and the commands; start nothing.")
 @click.option("--timeout", type=Duration(), default=60.0, help="Longest wait without progress. [60s]")
 @click.option("--budget", type=Duration(), help="Time for the whole command; cuts loops that were not asked for.")
 @click.option("--strict", is_flag=True, help="Warnings are failures.")
@@ -139,6 +143,7 @@ def perf(
     csv_path: str | None,
     junit_path: str | None,
     strict: bool,
+    dry_run: bool,
     **flags: Any,
 ) -> int:
     """Measure a collective: time, bandwidth, efficiency and correctness, size by size.
@@ -153,29 +158,98 @@ def perf(
       opsdist perf allreduce --backend builtin,mpi,gloo --size 8,64K,16M
       opsdist perf all --size 1M --both --dtype bf16
       opsdist perf allreduce --size 256M --min-busbw 1GB/s@256M --junit perf.xml
+      opsdist perf allreduce --hosts node[01-04]:8 --size 1G
     """
     from opsdist_cli.output.sink import sinks
-    from suites.perf import PerfRun
+    from suites.perf import PerfRun, unlaunched
     from suites.report import now
 
     screen: Screen = ctx.obj
-    started = now()
+    started, command = now(), ["opsdist", *sys.argv[1:]]
     options = _options(ctx, flags)
+    crew = crew_of(flags)
+    if dry_run:
+        return _dry_run(screen, options, crew)
     out = sinks(screen, json=json_path, csv=csv_path, junit=junit_path)
-    run = PerfRun(options, ["opsdist", *sys.argv[1:]], started)
-    show = _Show(screen, run)
     ended: BaseException | None = None
-    try:
-        show.opening()
-        show.events()
-    except (KeyboardInterrupt, Terminated) as error:
-        ended = error
-        screen.note("the ranks were stopped; what was measured is kept", level=-1)
+    with contextlib.closing(crew):
+        try:
+            _connect(screen, crew, options.timeout)
+        except (KeyboardInterrupt, Terminated) as error:
+            ended = error
+        if ended or crew.faults:
+            crew.close()
+            record = unlaunched(options, command, started, crew, exit_code_of(ended) if ended else 3).record()
+            out.write(record)
+            tell_findings(screen, record)
+            screen.result(_verdict(record, 0, options, crew))
+            return int(record["exit_code"])
+        run = PerfRun(options, command, started, crew)
+        show = _Show(screen, run)
+        try:
+            show.opening()
+            show.events()
+        except (KeyboardInterrupt, Terminated) as error:
+            ended = error
+            screen.note("the ranks were stopped; what was measured is kept", level=-1)
     code = run.judge(strict=strict)
     record = run.record(exit_code_of(ended) if ended else code).record()
     out.write(record)
     show.closing(record)
     return int(record["exit_code"])
+
+
+def _dry_run(screen: Screen, options: Options, crew: Crew) -> int:
+    """Who would run where, where that does not depend on what the hosts have, and the exact commands."""
+    from suites.world import Asked, planned
+
+    counts = planned(crew.names, Asked(options.ranks, options.per_host), crew.slots)
+    first = 0
+    for host, ranks in zip(crew.names, counts or (), strict=counts is not None):
+        screen.result(f"{host}  rank{'s' * (ranks > 1)} {first}{f'-{first + ranks - 1}' * (ranks > 1)}")
+        first += ranks
+    if counts is None:
+        screen.result(f"{', '.join(crew.names)}: on each as many ranks as it has physical cores, at most 8")
+    for line in commands(crew):
+        screen.result(line)
+    return 0
+
+
+def _connect(screen: Screen, crew: Crew, timeout: float) -> None:
+    """Reach all hosts before anything is decided, where what they have is not known yet."""
+    if crew.facts:
+        return
+    for line in commands(crew):
+        screen.note(line, level=1)
+    for said in crew.connect(timeout):
+        _show_output(screen, said)
+    for facts in crew.facts:
+        link = crew.links.get(facts.name)
+        where = f", reached by {link.address.ip} ({link.interface})" if link else ""
+        screen.note(f"# {facts.name}: {facts.cores} cores{where}", level=1)
+
+
+def _show_output(screen: Screen, event: Output) -> None:
+    """What ranks, agents and libraries print; what led to an agent only with -v."""
+    where = f"[{event.host} {'agent' if event.rank is None else event.rank}]"
+    for line in event.text.splitlines():
+        screen.note(f"{where} {line}", level=1 if event.stream == "noise" else -1)
+
+
+def _verdict(record: dict[str, Any], cases: int, options: Options, crew: Crew) -> str:
+    measured = sum(side is not None for row in record["results"] for side in (row["out_of_place"], row["in_place"]))
+    checked = "" if options.check else ", unchecked"
+    word = {0: "passed", 1: "FAILED", 130: "interrupted", 143: "terminated"}.get(record["exit_code"], "no verdict")
+    line = f"# {word}: {measured} of {cases} cases measured{checked}"
+    if record["verdict"]:
+        line += f"; {record['verdict']['class']}: {record['verdict']['explanation']}"
+    here = [str(pid) for host, pid in crew.survivors if host not in crew.far]
+    there = [f"{pid} on {host}" for host, pid in crew.survivors if host in crew.far]
+    if here:
+        line += f"; still alive: pid {', '.join(here)}"
+    if there:
+        line += f"; not known to have ended: pid {', '.join(there)}"
+    return line
 
 
 def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
@@ -198,6 +272,7 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
         # One tells how long an iteration takes, so that chunks and batches can be sized.
         warmup=max(_first(flags["warmup"], nccl["nccl_warmup"], 5), 1),
         ranks=_ranks(flags, ctx),
+        per_host=flags["per_host"],
         backends=flags["backends"],
         algorithms=flags["algorithms"],
         dtype=_first(flags["dtype"], nccl["nccl_dtype"], "float32"),
@@ -219,11 +294,11 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
 
 
 def _ranks(flags: dict[str, Any], ctx: click.Context) -> int | None:
-    """-n and --ranks are the same, and with one host so is --per-host."""
+    """-n and --ranks are the same; --per-host is another way to say how many."""
     asked = [flags[name] for name in ("short_ranks", "ranks", "per_host") if flags[name] is not None]
     if len(asked) > 1:
-        raise click.UsageError("-n and --ranks are the same, and with one host so is --per-host: give one of them", ctx)
-    return asked[0] if asked else None
+        raise click.UsageError("-n and --ranks are the same, and --per-host says it too: give one of them", ctx)
+    return asked[0] if asked and flags["per_host"] is None else None
 
 
 def _first(*values: Any) -> Any:
@@ -289,13 +364,7 @@ class _Show:
                         text = f"{event.case.collective} {event.case.size} B, iteration {event.done}/{event.of}"
                         progress.show(text, event.behind)
                     case Output():
-                        self._output(event.rank, event.text)
-
-    def _output(self, rank: int | None, text: str) -> None:
-        """What ranks and libraries print."""
-        where = f"[{self._run.world.host} {'agent' if rank is None else rank}]"
-        for line in text.splitlines():
-            self._screen.note(f"{where} {line}", level=-1)
+                        _show_output(self._screen, event)
 
     def closing(self, record: dict[str, Any]) -> None:
         from opsdist_cli.output.table import best_by_size, closing, compared, costs
@@ -313,21 +382,5 @@ class _Show:
         if self._screen.debug:
             for trace in self._run.tracebacks:
                 self._screen.note(trace.rstrip(), level=-1)
-        for finding in record["findings"]:
-            if finding["status"] in ("fail", "error", "warn"):
-                self._screen.note(f"opsdist: {finding['status']}: {finding['message']}", level=-1)
-                if finding["remedy"]:
-                    self._screen.note(f"  {finding['remedy']}", level=-1)
-        self._screen.result(self._verdict(record))
-
-    def _verdict(self, record: dict[str, Any]) -> str:
-        measured = sum(side is not None for row in record["results"] for side in (row["out_of_place"], row["in_place"]))
-        cases = len(self._run.cases)
-        checked = "" if self._run.options.check else ", unchecked"
-        word = {0: "passed", 1: "FAILED", 130: "interrupted", 143: "terminated"}.get(record["exit_code"], "no verdict")
-        line = f"# {word}: {measured} of {cases} cases measured{checked}"
-        if record["verdict"]:
-            line += f"; {record['verdict']['class']}: {record['verdict']['explanation']}"
-        if self._run.survivors:
-            line += f"; still alive: pid {', '.join(map(str, self._run.survivors))}"
-        return line
+        tell_findings(self._screen, record)
+        self._screen.result(_verdict(record, len(self._run.cases), self._run.options, self._run.crew))

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from opsdist_cli.units import bytes_binary
+from suites.launch.nodeset import fold
 from suites.report import implausible
 from suites.sweep import MOST_PROVEN
 
@@ -102,20 +103,25 @@ class Table:
 def opening(record: Record) -> list[str]:
     """What was chosen and why: the first line, before anything runs."""
     world, config = record["world"], record["config"]
-    return [f"# {world['why']}; backend {','.join(config['backends'])}; host {world['nodes'][0]['name']}"]
+    names = [node["name"] for node in world["nodes"]]
+    where = f"host {names[0]}" if len(names) == 1 else f"hosts {fold(names)}"
+    return [f"# {world['why']}; backend {','.join(config['backends'])}; {where}"]
 
 
 def joined(record: Record) -> list[str]:
     """Who takes part, and what moves the data, as it was really loaded: known once the ranks have met."""
     world, lines = record["world"], []
-    for node in world["nodes"]:
-        ranks = [rank for rank in world["ranks"] if rank["node"] == world["nodes"].index(node)]
+    for number, node in enumerate(world["nodes"]):
+        ranks = [rank for rank in world["ranks"] if rank["node"] == number]
         pinned = [str(cpu) for rank in ranks for cpu in rank["cpu"] or ()]
         where = f"pinned to CPUs {','.join(pinned)}" if pinned else "not pinned"
-        lines.append(
-            f"# ranks 0-{len(ranks) - 1} on {node['name']}: {where}; transport {ranks[0]['transport']['node']}; "
-            f"{record['config']['buffers']} buffers"
-        )
+        transport = ranks[0]["transport"]
+        by = transport["node"]
+        if transport["network"]:
+            by += f", {transport['network']} by {', '.join(ranks[0]['addresses'])}"
+        first, last = ranks[0]["rank"], ranks[-1]["rank"]
+        which = f"ranks {first}-{last}" if first < last else f"rank {first}"
+        lines.append(f"# {which} on {node['name']}: {where}; transport {by}; {record['config']['buffers']} buffers")
     return [*lines, *(f"# {backend}: {library}" for backend, library in record["libraries"].items())]
 
 

@@ -19,6 +19,7 @@ from suites.jobs.agree import Shared
 from suites.jobs.arena import Arena, open_arena
 from suites.jobs.ceiling import Moved, move_all
 from suites.jobs.inject import Injector
+from suites.jobs.neighbour import exchange_all
 from suites.jobs.settings import BATCH_SECONDS, CHUNK_SECONDS, REPEATS, Settings
 from suites.measure import ceiling_of
 from suites.pattern import Pattern, Wrong
@@ -183,7 +184,7 @@ class CaseRun:
         spent = self.shared.largest(own)
         copied = self.shared.total(report["ceiling_bytes"])
         seconds, source, peak = report["ceiling"], report["ceiling_source"], self.settings.peak
-        ceiling = ceiling_of(self.case, self.comm.size, copied, seconds, source, peak)
+        ceiling = ceiling_of(self.case, self.comm.size, copied, seconds, source, peak, len(self.settings.counts))
         return ceiling is not None and ceiling.time > IMPLAUSIBLE * spent
 
     def _refill(self) -> None:
@@ -234,6 +235,8 @@ class CaseRun:
     def _ceiling(self) -> Moved:
         if self.settings.peak is not None:
             return Moved()
+        if len(self.settings.counts) > 1:
+            return exchange_all(self.case, self.settings.counts, self.comm, self.shared)
         return move_all(self.case, self._arena, self.comm, self.shared)
 
 

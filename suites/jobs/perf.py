@@ -6,6 +6,7 @@ May import: numpy, collectives, case, launch.rank's context, and from this packa
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,11 +36,14 @@ def run(context: RankContext) -> None:
     context.phase("rendezvous")
     injector.at_rendezvous()
     settings = Settings(**context.arguments["settings"])
+    # Clocks of hosts have nothing in common: the time that is left is told, not when it ends.
+    ends = None if settings.budget is None else time.monotonic() + settings.budget
     cases = [_case(fields) for fields in context.arguments["cases"]]
     store = Store(context.store, context.token)
     comms: dict[str, Communicator] = {}
     for name in dict.fromkeys(case.backend for case in cases):
-        comms[name] = backend_named(name).open(context.placement, store, context.token, context.timeout)
+        backend = backend_named(name)
+        comms[name] = backend.open(context.placement, store, context.token, context.timeout, context.address)
     store.close()
     context.phase("start")
     shared = {name: Shared(comm) for name, comm in comms.items()}
@@ -52,7 +56,7 @@ def run(context: RankContext) -> None:
         for index in indexes:
             name = cases[index].backend
             members.append(CaseRun(index, cases[index], comms[name], shared[name], settings, injector))
-        Round(number, members, settings, context).run(left)
+        Round(number, members, settings, context, ends).run(left)
         left -= len(members)
         footprint.look(comms.values())
         # A peer that lets go of its buffers takes their pages out of what this rank sees of them.

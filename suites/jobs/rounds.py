@@ -25,12 +25,14 @@ class Round:
     members: Sequence[CaseRun]
     settings: Settings
     context: RankContext
+    ends: float | None
+    """When the time budget is used up, on this host's monotonic clock."""
     _at: CaseRun | None = None
     """Whose turn it is."""
 
     def run(self, left: int) -> None:
         """Measure and report every member. `left` is how many cases of the run are not done, these included."""
-        ends, started = self.settings.ends, time.monotonic()
+        ends, started = self.ends, time.monotonic()
         self._turn_to(self.members[0])
         if self.members[0].shared.agree(int(ends is not None and started >= ends))[0]:
             for member in self.members:

@@ -23,7 +23,7 @@ drift of the machine from the difference of the backends, few enough that changi
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times in seconds; `ends` is a time of this host's monotonic clock, or None."""
+    """Times in seconds; `budget` counts from here, or is None."""
 
     loop: int
     warmup: int
@@ -32,8 +32,10 @@ class Settings:
     beyond: int
     """Bytes a rank's rotation of buffers must exceed; 0 for a warm cache."""
     loop_asked: bool
-    ends: float | None
+    budget: float | None
     peak: float | None
     """Bus bandwidth in bytes/s that replaces the measured ceiling."""
+    counts: tuple[int, ...]
+    """Ranks on each host."""
     buffers: Literal["registered", "private"]
     """Memory that the backend has handed out, or memory it knows nothing of."""

@@ -1,9 +1,10 @@
 """The agent: one a host. Has the ranks started, watches them, and ends them when its lifeline is cut.
 
-Started as `python -P -m suites.launch.agent`, with the job as the first frame on stdin. stdin then stays open: its end
-means that the controller is gone, and the ranks with it. stdout carries frames only. One loop, no thread but the
+Started as `python -P -m suites.launch.agent`, or from far.py, with the job as the first frame on stdin. stdin then
+stays open: its end means that the controller is gone, and the ranks with it. So does silence, where the controller is
+on another host: a wire that is cut has no end. stdout carries frames only. One loop, no thread but the
 store's, which starts after the fork. How ranks are started is a starter's (see starters.py).
-May import: protocol, starters, probes, collectives.
+May import: protocol, starters, world's look at a host, probes, collectives.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 
 from collectives.rendezvous import StoreServer
-from probes import process
+from probes import network, process
 from probes.host import LocalHost
-from suites.launch.protocol import Frame, FrameReader, pack
+from suites import world
+from suites.launch.protocol import MARK, Frame, FrameReader, pack
 from suites.launch.starters import Member, Starter, signal_group, starter_named
 
 _TERM_SECONDS = 2.0
@@ -60,11 +63,17 @@ class Agent:
         self._lifeline = True
         self._host = LocalHost()
         self._next_beat = 0.0
+        self._heard = time.monotonic()
+        self._patience = math.inf
+        """How long the controller may say nothing."""
 
     def serve(self) -> None:
         """Until every rank is gone and the controller knows it, or cannot be told."""
         hello = {"host": socket.gethostname(), "pid": os.getpid(), "version": version("opsdist")}
-        self._send({"type": "hello", "python": sys.version.split()[0], **hello})
+        interfaces = [asdict(interface) for interface in network.read(self._host).interfaces or ()]
+        found = {"facts": asdict(world.look(self._host)), "interfaces": interfaces}
+        self._outbox.append(memoryview(MARK))
+        self._send({"type": "hello", "python": sys.version.split()[0], **found, **hello})
         self.selector.register(self._source, selectors.EVENT_READ, self._on_controller)
         while self._lifeline and not self._ranks and self._stopping is None:
             self._turn()
@@ -126,23 +135,39 @@ class Agent:
         if self._starter:
             self._starter.turn()
         self._listen()
+        if self._lifeline and time.monotonic() - self._heard > self._patience:
+            self._cut()
         if time.monotonic() >= self._next_beat and not self._full:
             self._beat()
 
     def _on_controller(self, descriptor: int) -> None:
         data = os.read(descriptor, 1 << 16)
+        self._heard = time.monotonic()
         if not data:
-            self._lifeline = False
-            self.selector.unregister(descriptor)
-            self._stop()
+            self._cut()
             return
         for frame in self._reader.feed(data):
-            if frame["type"] == "job" and self._starter is None:
-                self._job = frame
-                self._starter = starter_named(frame["starter"])(self)
-                self._starter.start(frame)
-            elif frame["type"] == "stop":
-                self._stop()
+            match frame["type"]:
+                case "job" if self._starter is None:
+                    self._job, self._patience = frame, frame["lifeline"] or math.inf
+                    self._starter = starter_named(frame["starter"])(self)
+                    self._starter.start(frame)
+                case "go":
+                    self._go(frame)
+                case "stop":
+                    self._stop()
+
+    def _cut(self) -> None:
+        """The controller is gone, or cannot be heard."""
+        self._lifeline = False
+        self.selector.unregister(self._source)
+        self._stop()
+
+    def _go(self, frame: Frame) -> None:
+        for rank in self._ranks:
+            # One that is dead already is reported like any other.
+            with contextlib.suppress(OSError):
+                rank.socket.sendall(pack(frame))
 
     def private(self) -> list[int]:
         return [self._sink, self._epoll.fileno()]
@@ -153,14 +178,12 @@ class Agent:
             self.selector.register(rank.socket, selectors.EVENT_READ, self._hearer(rank))
             for descriptor in rank.outputs:
                 self._hear(rank, descriptor)
-        self._store = StoreServer(self._job["store"], self._job["token"])
-        for rank in members:
-            self._send({"type": "started", "rank": rank.rank, "pid": rank.pid})
-            # One that is dead already is reported like any other.
-            with contextlib.suppress(OSError):
-                rank.socket.sendall(pack({"type": "go", "store": self._store.address}))
         for rank in members:
             rank.socket.setblocking(False)
+            self._send({"type": "started", "rank": rank.rank, "pid": rank.pid})
+        if self._job["store"]:
+            self._store = StoreServer(self._job["store"], self._job["token"])
+            self._send({"type": "serving", "store": self._store.address})
 
     def on_helpers(self, pids: Sequence[int]) -> None:
         self._send({"type": "helpers", "pids": list(pids)})

@@ -1,4 +1,4 @@
-"""How an agent is started on this host. May import: the standard library."""
+"""How an agent is started on this host. May import: link."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import os
 import sys
 from collections.abc import Mapping
 
+from suites.launch.link import AgentCommand
+
 
 def argv() -> list[str]:
     """-P: a folder named like one of the packages, where the user stands, must not shadow it."""
     return [sys.executable, "-P", "-m", "suites.launch.agent"]
 
 
-_DEFAULTS = {
+def command(host: str) -> AgentCommand:
+    return AgentCommand(host, tuple(argv()), environment())
+
+
+DEFAULTS = {
     # One thread a rank, since ranks are what is measured.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -27,4 +33,4 @@ _DEFAULTS = {
 
 def environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The agent's environment."""
-    return {**_DEFAULTS, **environ, "PYTHONUNBUFFERED": "1"}
+    return {**DEFAULTS, **environ, "PYTHONUNBUFFERED": "1"}

@@ -2,20 +2,25 @@
 
 A frame is a dict with a `type`:
 
-    controller -> agent   job {job, arguments, placements, cpus, token, timeout, store, starter}, stop
-    agent -> controller   hello {host, pid, version, python}, started {rank, pid}, rank {rank, content},
-                          output {rank (null: of what starts ranks), stream, text}, exit {rank, code, signal, stopped},
-                          alive {states, cpu_seconds}, helpers {pids} (processes beside itself and the ranks),
-                          broken {message} (it cannot go on), ended
+    controller -> agent   job {job, arguments, placements, cpus, token, timeout, store (null: not here), starter,
+                          lifeline}, go {store} (all ranks of all hosts are there), alive, stop
+    agent -> controller   hello {host, pid, version, python, facts, interfaces}, started {rank, pid}, serving {store},
+                          rank {rank, content}, output {rank (null: of what starts ranks), stream, text},
+                          exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
+                          helpers {pids} (processes beside itself and the ranks), broken {message} (it cannot go on),
+                          ended
+    controller -> far     environment {variables}, to what becomes the agent of another host
     agent -> rank         job {.., placement, cpu} to a rank that was not forked from it, go {store}
     rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own
 
+An agent's first frame comes after MARK: what leads to it, a login shell for one, may print before.
 May import: the standard library.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -23,6 +28,8 @@ from typing import Any
 
 Frame = dict[str, Any]
 
+MARK = b"\0opsdist agent\0"
+_MOST_NOISE = 1 << 20
 _LENGTH = struct.Struct(">I")
 LARGEST = 64 << 20
 _ENVELOPE = 4096
@@ -48,6 +55,14 @@ class FrameReader:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
+    @property
+    def missing(self) -> int:
+        """Bytes up to the end of the frame that has begun, or of its length."""
+        if len(self._buffer) < _LENGTH.size:
+            return _LENGTH.size - len(self._buffer)
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        return _LENGTH.size + int(length) - len(self._buffer)
+
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Raises BrokenFrame for what is too long or not JSON."""
         self._buffer += data
@@ -69,6 +84,28 @@ class FrameReader:
             yield frame
 
 
+class Noise:
+    """What comes before the mark, kept apart from what follows it."""
+
+    def __init__(self) -> None:
+        self._before = b""
+        self._marked = False
+
+    @property
+    def text(self) -> str:
+        return self._before.decode(errors="replace")
+
+    def feed(self, data: bytes) -> bytes:
+        """What follows the mark. Raises BrokenFrame when none comes for too long."""
+        if self._marked:
+            return data
+        self._before, mark, after = (self._before + data).partition(MARK)
+        self._marked = bool(mark)
+        if len(self._before) > _MOST_NOISE:
+            raise BrokenFrame(f"{len(self._before)} bytes, and no greeting among them")
+        return after
+
+
 class LineReader:
     """Takes output as it comes and gives text that ends at line ends, so that neither lines nor characters are torn.
 
@@ -86,6 +123,19 @@ class LineReader:
             end = len(whole)
         self._rest = whole[end:]
         return whole[:end].decode(errors="replace")
+
+
+def read_frame(descriptor: int) -> Frame:
+    """One frame and not a byte more, so that whoever reads on finds the next. Raises EOFError, BrokenFrame."""
+    reader = FrameReader()
+    wanted = _LENGTH.size
+    while True:
+        data = os.read(descriptor, wanted)
+        if not data:
+            raise EOFError
+        for frame in reader.feed(data):
+            return frame
+        wanted = reader.missing
 
 
 class Channel:

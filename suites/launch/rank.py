@@ -33,6 +33,8 @@ class RankContext:
     timeout: float
     store: str
     report: Callable[[Frame], None]
+    address: str | None = None
+    """Where this host is reached by others, if there are any."""
 
     def phase(self, name: str) -> None:
         """Say what this rank does next; a fault is reported with it."""
@@ -77,7 +79,10 @@ def run_job(channel: Channel, job: Callable[[RankContext], None], frame: Frame, 
     code = 0
     try:
         store = channel.receive()["store"]
-        context = RankContext(placement, frame["arguments"], frame["token"], frame["timeout"], store, channel.send)
+        context = RankContext(
+            placement, frame["arguments"], frame["token"], frame["timeout"], store, channel.send,
+            frame["address"],
+        )  # fmt: skip
         job(context)
         channel.send({"type": "finished"})
     except SystemExit as stop:

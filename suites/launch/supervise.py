@@ -3,215 +3,288 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: job, protocol, probes, verdict's Fault.
+May import: job, link, protocol, seen, ssh's diagnosis, probes, verdict's Fault.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import random
 import selectors
 import signal
-import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
+from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 from probes import process
 from probes.host import LocalHost
-from suites.launch.job import Job, Output, Report
-from suites.launch.protocol import BrokenFrame, Frame, FrameReader, LineReader, pack
-from suites.launch.seen import Seen
-from suites.verdict import Fault
+from suites.launch import ssh
+from suites.launch.job import Event, Job, Output, Report
+from suites.launch.link import AgentCommand, Link
+from suites.launch.protocol import BrokenFrame, Frame
+from suites.launch.seen import Roll, Seen
+from suites.verdict import Fault, Kind
 
 AGENT_SECONDS = 30.0
 """How long an agent may say nothing; it has a heartbeat of a second once it runs."""
+QUIET_SECONDS = 5.0
+"""From here on, an agent of another host that says nothing excuses its ranks for saying nothing."""
 SILENCE_SECONDS = 10.0
 """Beyond the ranks' own deadline, how long no rank may do anything."""
 GRACE_SECONDS = 2.0
 """After a rank ran into its deadline, the others' own reports are waited for: who stays silent is suspect."""
 STOP_SECONDS = 10.0
+MOST_CONNECTING = 32
+"""Agents that are being started at once: a bastion would see all of them at the same time."""
+ATTEMPTS = 4
+_BACKOFF_SECONDS = 0.5
+_BEAT_SECONDS = 2.0
 _HELPER_SECONDS = 1.0
-_BUSY_SECONDS = 0.1
-"""CPU between two heartbeats from which on a rank is at work, not waiting."""
 _ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""
 
 
 @dataclass(slots=True)
 class Supervisor:
-    """One run on one agent. Use as a context: leaving it ends every process of the run, at once on a second Ctrl-C."""
+    """One run on the agents of `commands`, one a host. Closing it, as leaving it as a context does, ends every process.
 
-    argv: Sequence[str]
-    environment: Mapping[str, str]
-    job: Job
-    host: str = ""
+    `greet` starts the agents; then `events` has them start the ranks.
+    """
+
+    commands: Sequence[AgentCommand]
     faults: list[Fault] = field(default_factory=list)
-    survivors: list[int] = field(default_factory=list)
-    """Processes of the run that could not be ended."""
-    _agent: subprocess.Popen[bytes] | None = None
+    survivors: list[tuple[str, int]] = field(default_factory=list)
+    """Host and process id of what could not be ended, or on another host is not known to have."""
+    _links: list[Link] = field(default_factory=list)
+    _waiting: list[tuple[float, int]] = field(default_factory=list)
+    """Agents that are still to be started: when at the earliest, and which."""
+    _attempts: dict[int, int] = field(default_factory=dict)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
-    _outbox: bytearray = field(default_factory=bytearray)
-    _reader: FrameReader = field(default_factory=FrameReader)
-    _lines: LineReader = field(default_factory=LineReader)
-    _ranks: dict[int, Seen] = field(default_factory=dict)
-    _helpers: list[int] = field(default_factory=list)
-    """Processes beside the agent and the ranks."""
+    _job: Job | None = None
+    _roll: Roll = field(default_factory=Roll)
+    _store: str | None = None
+    """Where the ranks meet, once somebody serves it."""
     _faulted: float | None = None
     """When the first fault was seen."""
     _stop_at: float | None = None
     _stopped: float | None = None
-    _over: bool = False
-    """Nothing more comes from the agent."""
-    _ended: bool = False
-    """It has said so itself."""
     _moved: float = 0.0
-    _heard: float = 0.0
 
-    def __enter__(self) -> Supervisor:
-        self._ranks = {placement.rank: Seen() for placement in self.job.placements}
-        self._moved = self._heard = time.monotonic()
-        try:
-            agent = subprocess.Popen(
-                list(self.argv), env=dict(self.environment), start_new_session=True, bufsize=0,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
-        except OSError as error:
-            self._agent_fault(f"cannot start {self.argv[0]}: {error.strerror}")
-            return self
-        self._agent = agent
-        assert agent.stdin
-        assert agent.stdout
-        assert agent.stderr
-        os.set_blocking(agent.stdin.fileno(), False)
-        self._selector.register(agent.stdout, selectors.EVENT_READ, self._on_frames)
-        self._selector.register(agent.stderr, selectors.EVENT_READ, self._on_words)
-        return self
+    def open(self) -> None:
+        self._links = [Link(command, self._selector) for command in self.commands]
+        self._waiting = [(0.0, number) for number in range(len(self._links))]
+        self._moved = time.monotonic()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End every process of the run; at once when it is interrupted meanwhile."""
         try:
             self._stop()
-            for _ in self._events():
+            for _ in self._serve(lambda: all(link.over for link in self._opened)):
                 pass
         finally:
             self._kill()
 
+    def __enter__(self) -> Supervisor:
+        self.open()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def hellos(self) -> list[Frame]:
+        """What the agents said of themselves and their hosts; of those that are there."""
+        return [link.hello for link in self._links if link.hello is not None]
+
     @property
     def pids(self) -> dict[int, int]:
         """Process ids of the ranks that were started."""
-        return {rank: seen.pid for rank, seen in self._ranks.items() if seen.pid is not None}
+        return self._roll.pids
 
     @property
     def phases(self) -> dict[int, str]:
-        return {rank: seen.phase for rank, seen in self._ranks.items()}
+        return {rank: seen.phase for rank, seen in self._roll.ranks.items()}
 
-    def events(self) -> Iterator[Report | Output]:
+    @property
+    def _opened(self) -> list[Link]:
+        return [link for link in self._links if link.process]
+
+    def greet(self, seconds: float) -> Iterator[Output]:
+        """Start the agents and hear the greeting of each, within so many seconds from its start.
+
+        One that fails does not end it, so that all that fail are named at once: see `faults`.
+        """
+        for event in self._serve(
+            lambda: not self._waiting and not any(link.connecting for link in self._links), seconds
+        ):
+            assert isinstance(event, Output)  # no rank was started that could report
+            yield event
+
+    def events(self, job: Job) -> Iterator[Event]:
         """What ranks report and print, until all have ended. Afterwards `faults` says whether they ended well."""
-        self._tell(self.job.frame())
-        yield from self._events()
+        self._job = job
+        self._roll = Roll({placement.rank: Seen() for placement in job.placements})
+        self._moved = time.monotonic()
+        for number, link in enumerate(self._links):
+            link.ranks = [placement.rank for placement in job.placements if placement.node == number]
+            link.tell(job.frame(number))
+        yield from self._serve(lambda: all(link.over for link in self._opened))
+        for link in self._opened:
+            yield from self._said(link, link.last_words())
 
-    def _events(self) -> Iterator[Report | Output]:
-        while self._agent and not self._over and not self._overdue():
+    def _serve(self, done: Callable[[], bool], greeting: float | None = None) -> Iterator[Event]:
+        """Until it is done, or everything was told to stop and is waited for no longer."""
+        while not (done() or self._overdue()):
+            if greeting is not None:
+                self._open_some()
             for key, _ in self._selector.select(0.1):
                 for event in key.data():
                     given = time.monotonic()
                     yield event
                     self._excuse(time.monotonic() - given)
-            self._watch()
-        if self._agent and self._over:
-            yield from self._last_words()
+            self._watch(greeting)
 
     def _overdue(self) -> bool:
-        """Whether an agent that was told to stop is waited for no longer."""
         return self._stopped is not None and time.monotonic() - self._stopped > STOP_SECONDS
 
     def _excuse(self, seconds: float) -> None:
         """The caller was away: what happened meanwhile is still unread, so no deadline may pass because of it."""
         if seconds > _ABSENT_SECONDS:
             self._moved += seconds
-            self._heard += seconds
+            for link in self._links:
+                link.heard += seconds
+                link.opened += seconds
             self._stop_at = None if self._stop_at is None else self._stop_at + seconds
             self._stopped = None if self._stopped is None else self._stopped + seconds
 
-    def _on_words(self) -> Iterator[Output]:
-        """What the agent prints, which libraries do."""
-        assert self._agent
-        assert self._agent.stderr
-        data = os.read(self._agent.stderr.fileno(), 1 << 16)
-        if not data:
-            self._selector.unregister(self._agent.stderr)
-        if text := self._lines.feed(data):
-            yield Output(None, "stderr", text)
+    # --- starting agents
 
-    def _on_frames(self) -> Iterator[Report | Output]:
-        assert self._agent
-        assert self._agent.stdout
-        data = os.read(self._agent.stdout.fileno(), 1 << 18)
-        if not data:
-            self._selector.unregister(self._agent.stdout)
-            self._on_agent_end()
-            return
+    def _open_some(self) -> None:
+        """Start agents whose turn it is, as long as not too many are being started."""
+        now = time.monotonic()
+        free = MOST_CONNECTING - sum(link.connecting for link in self._links)
+        due = sorted(entry for entry in self._waiting if entry[0] <= now)[: max(free, 0)]
+        for entry in due:
+            self._waiting.remove(entry)
+            self._open(self._links[entry[1]])
+
+    def _open(self, link: Link) -> None:
         try:
-            for frame in self._reader.feed(data):
-                self._heard = time.monotonic()
-                yield from self._take(frame)
-        except (BrokenFrame, AttributeError, KeyError, TypeError, ValueError) as error:
-            self._agent_fault(f"does not speak the protocol: {error}")
-            self._over = True
+            link.open(partial(self._on_frames, link), partial(self._on_words, link))
+        except OSError as error:
+            link.over = True
+            self._agent_fault(link, f"cannot start {link.command.argv[0]}: {error.strerror}")
 
-    def _take(self, frame: Frame) -> Iterator[Report | Output]:
+    def _again(self, link: Link) -> bool:
+        """Try once more to reach a host, a little later and not all at the same time; whether there is a try left."""
+        number = self._links.index(link)
+        tried = self._attempts[number] = self._attempts.get(number, 1)
+        if tried >= ATTEMPTS:
+            return False
+        self._attempts[number] += 1
+        link.release(1.0)
+        self._links[number] = Link(link.command, self._selector)
+        # Jitter spreads attempts, it keeps no secret.
+        later = _BACKOFF_SECONDS * 2**tried * (0.5 + random.random())
+        self._waiting.append((time.monotonic() + later, number))
+        return True
+
+    # --- what agents say
+
+    def _on_words(self, link: Link) -> Iterator[Event]:
+        """What the agent prints, which libraries do, and before its greeting what leads to it."""
+        yield from self._said(link, link.read_words())
+
+    def _said(self, link: Link, text: str) -> Iterator[Event]:
+        if text and (link.hello or not link.command.far):
+            yield Output(None, "stderr", text, link.host)
+
+    def _on_frames(self, link: Link) -> Iterator[Event]:
+        try:
+            for frame in link.read_frames():
+                yield from self._take(link, frame)
+        except (BrokenFrame, AttributeError, KeyError, TypeError, ValueError) as error:
+            self._agent_fault(link, f"does not speak the protocol: {error}")
+            link.over = True
+        if link.closed and not link.over:
+            yield from self._on_agent_end(link)
+
+    def _take(self, link: Link, frame: Frame) -> Iterator[Event]:
         match frame["type"]:
             case "hello":
-                self._moved = time.monotonic()
+                yield from self._on_hello(link, frame)
             case "started":
-                self._ranks[frame["rank"]].pid = frame["pid"]
+                self._roll[frame["rank"]].pid = frame["pid"]
+                self._go()
+            case "serving":
+                self._store = frame["store"]
+                self._go()
             case "helpers":
-                self._helpers += frame["pids"]
+                link.helpers += frame["pids"]
             case "rank":
                 yield from self._on_rank(frame["rank"], frame["content"])
             case "output":
-                yield Output(frame["rank"], frame["stream"], frame["text"])
+                yield Output(frame["rank"], frame["stream"], frame["text"], link.host)
             case "exit":
                 self._on_exit(frame)
             case "alive":
-                self._on_beat(frame)
+                assert self._job or not frame["states"]
+                if self._roll.on_beat(frame, time.monotonic()) and self._job and not self._job.spins:
+                    self._moved = time.monotonic()
             case "broken":
-                self._agent_fault(f"failed: {frame['message']}", traceback="".join(frame["traceback"]))
+                self._agent_fault(link, f"failed: {frame['message']}", traceback="".join(frame["traceback"]))
             case "ended":
-                self._over = self._ended = True
+                link.over = link.ended = True
 
-    def _last_words(self) -> Iterator[Output]:
-        """What is left in the stderr of an agent that is done."""
-        assert self._agent
-        while any(key.fileobj is self._agent.stderr for key, _ in self._selector.select(0)):
-            yield from self._on_words()
-        if text := self._lines.feed(b""):
-            yield Output(None, "stderr", text)
+    def _on_hello(self, link: Link, frame: Frame) -> Iterator[Event]:
+        link.hello = frame
+        self._moved = time.monotonic()
+        if before := link.noise + link.words:
+            yield Output(None, "noise", before, link.host)
+        if frame["version"] != version("opsdist"):
+            self._agent_fault(
+                link, f"is of opsdist {frame['version']}, and here is {version('opsdist')}",
+                notes=(f"install opsdist {version('opsdist')} on {link.host}, where Python is {frame['python']}",),
+            )  # fmt: skip
 
-    def _on_agent_end(self) -> None:
+    def _go(self) -> None:
+        """Once all ranks of all hosts are there, they may meet."""
+        if self._store is not None and self._roll.all_started:
+            for link in self._links:
+                link.tell({"type": "go", "store": self._store})
+
+    def _on_agent_end(self, link: Link) -> Iterator[Event]:
         """It has closed its stdout without a word: it is gone, or no agent any more."""
-        self._over = True
+        link.over = True
         if self._stopped is not None:
             return
-        assert self._agent
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._agent.wait(1.0)
-        code = self._agent.returncode
+        code = link.exit_code(1.0)
+        yield from self._said(link, link.last_words())
+        if link.command.far:
+            trouble = ssh.diagnose(link.words, code, link.host, greeted=link.hello is not None)
+            if not (link.hello is None and trouble.passing and self._again(link)):
+                fault = Fault(
+                    None, trouble.kind, trouble.phase, message=trouble.message, notes=trouble.advice, code=code,
+                    host=link.host,
+                )  # fmt: skip
+                self._fault(fault, 0.0)
+            return
         signal_number = -code if code is not None and code < 0 else None
-        self._agent_fault("ended without a word", code=None if signal_number else code, signal=signal_number)
+        self._agent_fault(link, "ended without a word", code=None if signal_number else code, signal=signal_number)
 
-    def _agent_fault(self, message: str, **found: Any) -> None:
-        where = f"the agent on {self.host or 'this host'}"
+    def _agent_fault(self, link: Link, message: str, **found: Any) -> None:
+        kind: Kind = "agent" if self.pids else "launch"
         phase = "" if self.pids else "start"
-        pid = self._agent.pid if self._agent else None
-        self._fault(Fault(None, "agent", phase, message=f"{where} {message}", pid=pid, **found), 0.0)
+        pid = link.process.pid if link.process and not link.command.far else None
+        message = f"the agent on {link.host or 'this host'} {message}"
+        self._fault(Fault(None, kind, phase, message=message, pid=pid, host=link.host, **found), 0.0)
 
-    def _on_rank(self, rank: int, content: Frame) -> Iterator[Report]:
-        seen = self._ranks[rank]
+    def _on_rank(self, rank: int, content: Frame) -> Iterator[Event]:
+        seen = self._roll[rank]
         self._moved = time.monotonic()
         match content["type"]:
             case "phase":
@@ -233,24 +306,14 @@ class Supervisor:
                 yield Report(rank, content)
 
     def _on_exit(self, frame: Frame) -> None:
-        seen = self._ranks[frame["rank"]]
+        seen = self._roll[frame["rank"]]
         seen.ended = True
         if seen.finished or seen.failed or frame["stopped"]:
             return
         fault = Fault(frame["rank"], "exit", seen.phase, code=frame["code"], signal=frame["signal"], pid=seen.pid)
         self._fault(fault, 0.0)
 
-    def _on_beat(self, frame: Frame) -> None:
-        now = time.monotonic()
-        for rank, state in frame["states"].items():
-            self._ranks[int(rank)].state = state
-        for rank, used in frame["cpu_seconds"].items():
-            seen = self._ranks[int(rank)]
-            if used > seen.cpu and not self.job.spins:
-                self._moved = now
-            if used - seen.cpu >= _BUSY_SECONDS:
-                seen.busy = now
-            seen.cpu = used
+    # --- deadlines
 
     def _fault(self, fault: Fault, grace: float) -> None:
         self.faults.append(fault)
@@ -260,21 +323,40 @@ class Supervisor:
         if self._stop_at is None or self._stop_at > now + grace:
             self._stop_at = now + grace
 
-    def _watch(self) -> None:
-        """Deadlines."""
+    def _watch(self, greeting: float | None) -> None:
         now = time.monotonic()
         if self._stopped is not None:
             return
-        if self._stop_at is not None:
+        for link in self._links:
+            if link.command.far and link.hello and not link.over and now - link.told > _BEAT_SECONDS:
+                link.tell({"type": "alive"})
+        if greeting is not None:
+            for link in [link for link in self._links if link.connecting and now - link.opened > greeting]:
+                self._ungreeted(link, greeting)
+        elif self._stop_at is not None:
             # Reports are waited for only where one may still come.
-            awaited = any(seen.silent and not seen.stopped for seen in self._ranks.values())
-            if not awaited or now >= max(self._stop_at, self._patience()):
+            if not self._roll.awaited or now >= max(self._stop_at, self._patience()):
                 self._blame_silent()
                 self._stop()
-        elif now - self._heard > AGENT_SECONDS:
-            self._agent_fault(f"has said nothing for {AGENT_SECONDS:g} s")
-        elif self.pids and self._heard - self._moved > self.job.timeout + SILENCE_SECONDS:
-            patience = self.job.timeout + SILENCE_SECONDS
+        else:
+            self._watch_silence(now)
+
+    def _ungreeted(self, link: Link, seconds: float) -> None:
+        """It may still hang in something that leads to the agent: its words may tell."""
+        link.over = True
+        link.kill()
+        last = (link.words + link.noise).strip().rpartition("\n")[2]
+        self._agent_fault(link, f"has said nothing for {seconds:g} s" + (f"; the last words: {last}" if last else ""))
+
+    def _watch_silence(self, now: float) -> None:
+        job, living = self._job, [link for link in self._opened if not link.over]
+        for link in living:
+            if link.command.far and now - link.heard > (job.lifeline if job and job.lifeline else AGENT_SECONDS):
+                self._unreachable(link, now - link.heard)
+            elif now - link.heard > AGENT_SECONDS:
+                self._agent_fault(link, f"has said nothing for {AGENT_SECONDS:g} s")
+        if job and living and max(link.heard for link in living) - self._moved > job.timeout + SILENCE_SECONDS:
+            patience = job.timeout + SILENCE_SECONDS
             self._fault(Fault(None, "silence", "", message=f"nothing happened for {patience:g} s"), 0.0)
 
     def _patience(self) -> float:
@@ -283,102 +365,83 @@ class Supervisor:
         Those that were at work until shortly before ran into theirs later, and are no culprits. But one that works
         for ever gets no longer than a deadline of its own.
         """
-        if not all(fault.waiting_for for fault in self.faults) or self._faulted is None:
+        if not all(fault.waiting_for for fault in self.faults) or self._faulted is None or self._job is None:
             return 0.0
-        most = self._faulted + self.job.timeout + GRACE_SECONDS
-        late = [seen.busy for seen in self._ranks.values() if seen.silent and not seen.stopped]
-        return min(max(late, default=0.0) + self.job.timeout + GRACE_SECONDS, most)
+        most = self._faulted + self._job.timeout + GRACE_SECONDS
+        return min(self._roll.last_busy() + self._job.timeout + GRACE_SECONDS, most)
 
     def _blame_silent(self) -> None:
-        """When ranks ran into deadlines, note the state of those that did not report."""
-        if not any(fault.waiting_for or fault.kind == "silence" for fault in self.faults):
+        """When ranks ran into deadlines, note the state of those that did not report. Those of a host that nothing is
+        heard of could not: that is the host's or the network's, not theirs."""
+        if self._job is None or not any(fault.waiting_for or fault.kind == "silence" for fault in self.faults):
             return
-        idle_since = time.monotonic() - self.job.timeout
-        for rank, seen in self._ranks.items():
-            if seen.silent:
-                idle = self.job.spins and seen.busy < idle_since
-                self.faults.append(Fault(rank, "silent", seen.phase, state=seen.state, idle=idle, pid=seen.pid))
+        now = time.monotonic()
+        excused: set[int] = set()
+        for link in self._opened:
+            if link.command.far and not link.over and now - link.heard > QUIET_SECONDS:
+                self._unreachable(link, now - link.heard)
+                excused.update(link.ranks)
+        idle_since = now - self._job.timeout if self._job.spins else None
+        self.faults += [fault for fault in self._roll.silent(idle_since) if fault.rank not in excused]
+
+    def _unreachable(self, link: Link, seconds: float) -> None:
+        message = f"{link.host} has said nothing for {seconds:.0f} s: it, or the way to it, is gone"
+        self._fault(Fault(None, "unreachable", "", message=message, host=link.host), 0.0)
+
+    # --- the end
 
     def _stop(self) -> None:
-        """Tell the agent, and cut its lifeline: the frame for one that reads, the cut for one that does not."""
-        if self._stopped is None and self._agent:
+        if self._stopped is None:
             self._stopped = time.monotonic()
-            if not self._outbox:
-                self._tell({"type": "stop"})
-            assert self._agent.stdin
-            with contextlib.suppress(KeyError):
-                self._selector.unregister(self._agent.stdin)
-            self._agent.stdin.close()
-
-    def _tell(self, frame: Frame) -> None:
-        """Never waits: what the agent does not take now is sent when it does."""
-        if self._agent:
-            self._outbox += pack(frame)
-            self._write()
-
-    def _write(self) -> Iterable[Output]:
-        assert self._agent
-        assert self._agent.stdin
-        stdin = self._agent.stdin
-        try:
-            del self._outbox[: os.write(stdin.fileno(), self._outbox)]
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._outbox.clear()  # it is gone, which its silence will tell
-        waiting = stdin in self._selector.get_map()
-        if self._outbox and not waiting:
-            self._selector.register(stdin, selectors.EVENT_WRITE, self._write)
-        elif waiting and not self._outbox:
-            self._selector.unregister(stdin)
-        return ()
+            self._waiting.clear()
+            for link in self._links:
+                link.stop()
 
     def _kill(self) -> None:
-        """The agent's end is the end of its ranks: they are killed with it by the kernel."""
-        agent = self._agent
-        if agent is None:
-            self._selector.close()
-            return
-        if not self._ended:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(agent.pid, signal.SIGKILL)
-            self._await_helpers()
-            for rank, pid in self.pids.items():
-                if not self._ranks[rank].ended:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(pid, signal.SIGKILL)
-            for pid in self._helpers:
+        """An agent's end is the end of its ranks: they are killed with it by the kernel. On another host it is the end
+        of its lifeline, which is cut here."""
+        near = [link for link in self._opened if not link.ended and not link.command.far]
+        for link in self._opened:
+            if not link.ended:
+                link.kill()
+        self._await_helpers(near)
+        for link in near:
+            for pid in self._roll.living(link.ranks).values():
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+            for pid in link.helpers:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        self._selector.close()
-        for stream in (agent.stdin, agent.stdout, agent.stderr):
-            if stream:
-                with contextlib.suppress(OSError):
-                    stream.close()
         deadline = time.monotonic() + STOP_SECONDS
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            agent.wait(STOP_SECONDS)
+        for link in self._opened:
+            link.release(max(deadline - time.monotonic(), 0.0))
+        self._selector.close()
         self.survivors = self._living()
-        while self.survivors and time.monotonic() < deadline:
+        while any(host in {link.host for link in near} for host, _ in self.survivors) and time.monotonic() < deadline:
             time.sleep(0.01)
             self.survivors = self._living()
 
-    def _await_helpers(self) -> None:
+    def _await_helpers(self, links: Sequence[Link]) -> None:
         """They end their ranks and clean up after them, once their agent is gone."""
         host, deadline = LocalHost(), time.monotonic() + _HELPER_SECONDS
-        while any(_lives(host, pid) for pid in self._helpers) and time.monotonic() < deadline:
+        helpers = [pid for link in links for pid in link.helpers]
+        while any(_lives(host, pid) for pid in helpers) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def _living(self) -> list[int]:
-        """Processes of this run that are still there."""
-        assert self._agent
-        pids = [pid for rank, pid in self.pids.items() if not self._ranks[rank].ended]
-        if self._agent.returncode is None:
-            pids.append(self._agent.pid)
-        if not self._ended:
-            pids += self._helpers
-        host = LocalHost()
-        return [pid for pid in pids if _lives(host, pid)]
+    def _living(self) -> list[tuple[str, int]]:
+        """Processes of this run that are still there, or on another host may be."""
+        here, found = LocalHost(), []
+        for link in self._opened:
+            assert link.process
+            pids = list(self._roll.living(link.ranks).values())
+            if link.process.returncode is None:
+                pids.append(link.process.pid)
+            if link.command.far:
+                found += [] if link.ended else [(link.host, pid) for pid in pids]
+            else:
+                pids += [] if link.ended else link.helpers
+                found += [(link.host, pid) for pid in pids if _lives(here, pid)]
+        return found
 
 
 def _lives(host: LocalHost, pid: int) -> bool:

@@ -407,4 +407,4 @@ def test_ranks_per_host_are_the_ranks_of_one_host() -> None:
     assert perf("barrier", "--per-host", "2", *WARM, "--json").record["world"]["size"] == 2
     refused = perf("barrier", "--per-host", "2", "--ranks", "3")
     assert refused.code == 2
-    assert "with one host so is --per-host" in refused.err
+    assert "--per-host says it too" in refused.err

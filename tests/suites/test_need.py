@@ -18,13 +18,14 @@ def case(backend: str = "b", algorithm: str = "ring", mebibytes: int = 1) -> Cas
 
 
 def test_a_library_needs_its_buffers_and_no_plan_is_asked_for() -> None:
-    assert case_bytes(case(algorithm="library"), 3, 0) == 3 * 2 * MIB
+    assert case_bytes(case(algorithm="library"), range(3), 3, 0) == 3 * 2 * MIB
 
 
 def test_an_algorithm_needs_its_scratch_too() -> None:
     """Recursive doubling receives a whole buffer before it folds it."""
     assert (
-        case_bytes(case(algorithm="recursive_doubling"), 2, 0) == case_bytes(case(algorithm="library"), 2, 0) + 2 * MIB
+        case_bytes(case(algorithm="recursive_doubling"), range(2), 2, 0)
+        == case_bytes(case(algorithm="library"), range(2), 2, 0) + 2 * MIB
     )
 
 
@@ -36,13 +37,13 @@ def test_members_of_a_round_add_up_and_rounds_do_not(rounds: list[tuple[int, ...
     names = ("b", "library", 1), ("c", "library", 2), ("d", "library", 2), ("e", "library", 4)
     cases = [case(*what) for what in names]
     sweep = Sweep(cases=cases, rounds=rounds)
-    assert needed(sweep, 2, 0) == 2 * RANK_OVERHEAD + most * 2 * MIB
+    assert needed(sweep, [2], 0) == [2 * RANK_OVERHEAD + most * 2 * MIB]
 
 
 def test_the_largest_of_many_sizes_counts() -> None:
     cases = [case("b", "library", size) for size in (1, 8, 2)]
-    assert needed(Sweep(cases=cases, rounds=[(0,), (1,), (2,)]), 2, 0) == 2 * RANK_OVERHEAD + 2 * 16 * MIB
+    assert needed(Sweep(cases=cases, rounds=[(0,), (1,), (2,)]), [2], 0) == [2 * RANK_OVERHEAD + 2 * 16 * MIB]
 
 
 def test_nothing_to_run_needs_only_the_processes() -> None:
-    assert needed(Sweep(), 3, 0) == 3 * RANK_OVERHEAD
+    assert needed(Sweep(), [3], 0) == [3 * RANK_OVERHEAD]

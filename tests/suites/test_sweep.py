@@ -45,7 +45,9 @@ class Named:
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None:
         return "has it not" if self.lacking == (collective, dtype, operator) else None
 
-    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> Communicator:
+    def open(
+        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+    ) -> Communicator:
         raise NotImplementedError
 
 
@@ -58,7 +60,7 @@ def swept(
 ) -> Sweep:  # fmt: skip
     names = (collectives,) if isinstance(collectives, str) else tuple(collectives)
     rows = [Named(backend) if isinstance(backend, str) else backend for backend in backends]
-    return plan(Options(names, tuple(sizes), **given), rows, ranks)
+    return plan(Options(names, tuple(sizes), **given), rows, [ranks])
 
 
 def planned(*given: Any, **named: Any) -> tuple[list[Row], list[Case]]:

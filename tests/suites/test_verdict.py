@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.verdict import Fault, judge
+from suites.verdict import Fault, Kind, judge
 
 HERE = "node1"
 
@@ -33,8 +33,8 @@ def mismatch(rank: int, peer: int) -> Fault:
     return Fault(rank, "failure", "case 0", error="MismatchError", message="call 3: differ", peer=peer)
 
 
-def agent(phase: str = "case 0", **found: Any) -> Fault:
-    return Fault(None, "agent", phase, message="the agent on node1 ended without a word", pid=7, **found)
+def agent(kind: Kind = "agent", phase: str = "", host: str = HERE, **found: Any) -> Fault:
+    return Fault(None, kind, phase, message=f"the agent on {host} ended without a word", pid=7, host=host, **found)
 
 
 SILENCE = Fault(None, "silence", "", message="nothing happened for 70 s")
@@ -68,7 +68,15 @@ CASES: dict[str, tuple[list[Fault], str, list[int], list[int], list[int]]] = {
     "a wrong world": ([raised(0, "RendezvousError", "ranks 0 and 1 are the same process")], "launch", [], [], []),
     "the agent died": ([agent(signal=9)], "crashed", [], [], []),
     "the agent hangs": ([agent()], "stuck", [], [], []),
-    "the agent never spoke": ([agent("start")], "launch", [], [], []),
+    "the agent never spoke": ([agent("launch", "start")], "launch", [], [], []),
+    "the agent is not heard of any more": ([agent("unreachable")], "transport", [], [], []),
+    "the agent is not heard of, and ranks had complained": (
+        [waits(0, 1), agent("unreachable")],
+        "transport",
+        [],
+        [],
+        [0],
+    ),
     "a rank died before the agent": ([ended(1, signal=9), agent(signal=9)], "crashed", [1], [], []),
     "the agent died, and ranks had complained": ([waits(0, 1), agent(signal=9)], "crashed", [], [], [0]),
 }
@@ -82,7 +90,7 @@ def ranks(subjects: list[dict[str, Any]]) -> list[int]:
 @pytest.mark.parametrize("case", CASES)
 def test_the_cause_is_named_and_nobody_else(case: str) -> None:
     faults, wanted, culprits, suspects, waiting = CASES[case]
-    verdict = judge(faults, HERE, 3)
+    verdict = judge(faults, [HERE] * 3)
     assert verdict["class"] == wanted
     assert (ranks(verdict["culprits"]), ranks(verdict["suspects"])) == (culprits, suspects)
     assert verdict["waiting"] == waiting
@@ -92,7 +100,7 @@ def test_the_cause_is_named_and_nobody_else(case: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if "agent" in case and not case.startswith("a rank")])
 def test_the_host_is_named_when_its_agent_fails(case: str) -> None:
-    assert judge(CASES[case][0], HERE, 3)["culprits"] == [{"kind": "host", "host": HERE}]
+    assert judge(CASES[case][0], [HERE] * 3)["culprits"] == [{"kind": "host", "host": HERE}]
 
 
 @pytest.mark.parametrize(
@@ -109,12 +117,14 @@ def test_the_host_is_named_when_its_agent_fails(case: str) -> None:
     ],
 )
 def test_the_explanation_says_who_where_and_how(faults: list[Fault], words: list[str]) -> None:
-    explanation = judge(faults, HERE, 3)["explanation"]
+    explanation = judge(faults, [HERE] * 3)["explanation"]
     assert [word for word in words if word not in explanation] == []
 
 
 def test_what_to_do_with_a_stopped_process_names_it() -> None:
-    assert any("kill -CONT 101" in check for check in judge([waits(0, 1), silent(1, STOPPED)], HERE, 2)["next_checks"])
+    assert any(
+        "kill -CONT 101" in check for check in judge([waits(0, 1), silent(1, STOPPED)], [HERE] * 2)["next_checks"]
+    )
 
 
 _ranks = st.integers(0, 3)
@@ -132,7 +142,7 @@ _faults = st.one_of(
 
 @given(st.lists(_faults, min_size=1, max_size=6))
 def test_never_blames_a_rank_that_only_waits(faults: list[Fault]) -> None:
-    verdict = judge(faults, HERE, 4)
+    verdict = judge(faults, [HERE] * 4)
     guilty = set(ranks(verdict["culprits"]))
     only_complain = {f.rank for f in faults if f.waiting_for} - {f.rank for f in faults if not f.waiting_for}
     assert not guilty & only_complain
@@ -143,4 +153,4 @@ def test_never_blames_a_rank_that_only_waits(faults: list[Fault]) -> None:
 
 def test_the_hints_of_a_raised_error_are_among_the_next_checks() -> None:
     fault = Fault(1, "failure", "case 0", error="ValueError", message="bad value", notes=("hint: look there",), pid=101)
-    assert "hint: look there" in judge([fault], HERE, 2)["next_checks"]
+    assert "hint: look there" in judge([fault], [HERE] * 2)["next_checks"]

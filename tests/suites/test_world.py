@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from suites.errors import UsageError
-from suites.world import MOST_ASKED, RANK_OVERHEAD, HostFacts, World, choose, look
+from suites.world import MOST_ASKED, RANK_OVERHEAD, Asked, HostFacts, World, choose, look
 from tests.tree_host import TreeHost
 
 MIB = 1 << 20
@@ -21,7 +21,7 @@ def host(cores: int = 4, *, quota: int | None = None, available: int | None = No
 def chosen(
     facts: HostFacts, asked: int | None = None, *, bind: bool = True, need: Callable[[int], int] = lambda ranks: ranks
 ) -> World:
-    return choose(facts, asked, bind, need)
+    return choose([facts], Asked(asked), [None], bind, lambda counts: [need(counts[0])])
 
 
 @pytest.mark.parametrize(

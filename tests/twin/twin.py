@@ -81,6 +81,7 @@ class TwinBackend:
     name: str = "twin"
     summary: str = "a stand-in for a library, for tests"
     plans: bool = False
+    across: bool = False
 
     def claims(self) -> bool:
         return False
@@ -98,7 +99,9 @@ class TwinBackend:
             return "twin does not know int8"
         return "twin does not know prod" if operator == "prod" else None
 
-    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> BuiltinCommunicator:
+    def open(
+        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+    ) -> BuiltinCommunicator:
         comm = BUILTIN.open(placement, cast(Store, Apart(store)), f"twin {token}", timeout)
         comm.__class__ = TwinCommunicator
         comm.library, comm.transport = "Twin 1.2.3 at /opt/twin/libtwin.so", "twinned"

@@ -62,6 +62,7 @@ class TorchBackend:
     devices: DeviceFiles | None = None
     """What it is made for, where that is not the CPU."""
     plans: bool = False
+    across: bool = False
 
     def unavailable(self) -> str | None:
         return next((reason for need in self.needs if (reason := need())), None)
@@ -79,7 +80,9 @@ class TorchBackend:
             return f"{self.name} in torch has no {operator} of {dtype}"
         return None
 
-    def open(self, placement: Placement, store: Store, token: str, timeout: float) -> TorchCommunicator:
+    def open(
+        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+    ) -> TorchCommunicator:
         """Rank 0 serves torch's store and tells the others where; then all connect. Raises RendezvousError."""
         import torch
         import torch.distributed as dist

@@ -104,13 +104,13 @@ def test_a_batch_cut_short_by_the_loop_says_how_long_it_is(comm: ToldCommunicato
 @pytest.mark.parametrize(("asked", "iterations"), [(False, 95), (True, 1000)])
 def test_a_budget_cuts_only_loops_that_were_not_asked_for(comm: ToldCommunicator, asked: bool, iterations: int) -> None:
     comm.seconds = 10e-3
-    ((report,), progress) = reports(loop=1000, loop_asked=asked, ends=comm.clock.monotonic() + 1.005)
+    ((report,), progress) = reports(loop=1000, loop_asked=asked, budget=1.005)
     assert (sum(report["runs"]), report["asked"], progress[-1]) == (iterations, 1000, iterations)
 
 
 def test_a_budget_is_shared_by_the_cases_that_are_left(comm: ToldCommunicator) -> None:
     comm.seconds = 10e-3
-    found, _ = reports(CASE, CASE, loop=1000, loop_asked=False, ends=comm.clock.monotonic() + 1.01)
+    found, _ = reports(CASE, CASE, loop=1000, loop_asked=False, budget=1.01)
     first, second = (sum(report["runs"]) for report in found)
     assert first == 45  # half of the second, less the warm-up
     assert 0 < second <= 50
@@ -119,7 +119,7 @@ def test_a_budget_is_shared_by_the_cases_that_are_left(comm: ToldCommunicator) -
 @pytest.mark.parametrize("asked", [False, True])
 def test_cases_beyond_the_budget_are_skipped_with_the_reason(comm: ToldCommunicator, asked: bool) -> None:
     comm.seconds = 0.1
-    found, _ = reports(CASE, CASE, loop=20, loop_asked=asked, ends=comm.clock.monotonic() + (1.5 if asked else 0.4))
+    found, _ = reports(CASE, CASE, loop=20, loop_asked=asked, budget=1.5 if asked else 0.4)
     assert [report["type"] for report in found] == ["case", "skipped"]
     assert found[1]["reason"] == "the time budget was used up"
 

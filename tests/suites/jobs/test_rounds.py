@@ -118,8 +118,7 @@ def test_each_is_measured_against_a_ceiling_of_its_own(comms: list[ToldCommunica
 def test_the_budget_is_shared_by_all_cases_that_are_left(comms: list[ToldCommunicator]) -> None:
     for comm in comms:
         comm.seconds = 10e-3
-    ends = comms[0].clock.monotonic() + 2.0
-    found, _ = reports(A, B, C, rounds=[[0, 1], [2]], loop=1000, loop_asked=False, ends=ends)
+    found, _ = reports(A, B, C, rounds=[[0, 1], [2]], loop=1000, loop_asked=False, budget=2.0)
     first, second, third = (sum(report["runs"]) for report in found)
     # A third of two seconds each, less the warm-ups.
     assert first == second == pytest.approx(61, abs=1)
@@ -127,7 +126,7 @@ def test_the_budget_is_shared_by_all_cases_that_are_left(comms: list[ToldCommuni
 
 
 def test_a_round_beyond_the_budget_is_skipped_as_a_whole(comms: list[ToldCommunicator]) -> None:
-    found, _ = reports(A, B, rounds=[[0, 1]], ends=comms[0].clock.monotonic())
+    found, _ = reports(A, B, rounds=[[0, 1]], budget=0.0)
     assert [(report["type"], report["index"]) for report in found] == [("skipped", 0), ("skipped", 1)]
     assert not comms[0].diary
 

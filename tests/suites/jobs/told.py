@@ -20,7 +20,8 @@ from suites.launch.rank import RankContext
 
 CASE = Case("told", "allreduce", "any", 4000, 1000, "float32", "sum", 0, False)
 SETTINGS = Settings(
-    loop=20, warmup=5, sync="each", check=True, beyond=0, loop_asked=True, ends=None, peak=None, buffers="registered",
+    loop=20, warmup=5, sync="each", check=True, beyond=0, loop_asked=True, budget=None, peak=None, buffers="registered",
+    counts=(1,),
 )  # fmt: skip
 
 
@@ -135,6 +136,7 @@ class NoStore:
 def tell(patch: pytest.MonkeyPatch, *comms: ToldCommunicator) -> None:
     """Have the job open these communicators and read their clock. One alone answers to any name."""
     named = {comm.name: comm for comm in comms}
+    patch.setattr("suites.jobs.perf.time", comms[0].clock)
     patch.setattr("suites.jobs.rounds.time", comms[0].clock)
     patch.setattr("suites.jobs.ceiling.time", comms[0].clock)
     # A machine without the core, whose loops have a clock of their own.

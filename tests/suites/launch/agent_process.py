@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from collectives.placement import Placement
-from suites.launch.protocol import Frame, FrameReader, pack
+from suites.launch.protocol import Frame, FrameReader, Noise, pack
 from tests.leftovers import RunSpace
 
 ROOT = Path(__file__).parents[3]
@@ -29,6 +29,7 @@ def job(name: str, ranks: int = 1, **arguments: object) -> Frame:
     return {
         "type": "job", "job": name, "arguments": arguments, "placements": placements, "cpus": [None] * ranks,
         "token": "t", "store": store, "timeout": 5.0, "starter": "fork",
+        "lifeline": None, "address": None,
     }  # fmt: skip
 
 
@@ -37,6 +38,7 @@ class AgentProcess:
     """The other end of an agent's stdin and stdout."""
 
     process: subprocess.Popen[bytes]
+    _noise: Noise = field(default_factory=Noise)
     _reader: FrameReader = field(default_factory=FrameReader)
     _seen: list[Frame] = field(default_factory=list)
 
@@ -47,6 +49,10 @@ class AgentProcess:
         assert self.process.stdin
         self.process.stdin.write(data)
         self.process.stdin.flush()
+
+    def go(self) -> None:
+        """The ranks may meet, whatever the agent has said so far."""
+        self.send({"type": "go", "store": ""})
 
     def hang_up(self) -> None:
         """Cut the lifeline."""
@@ -64,7 +70,10 @@ class AgentProcess:
                     data = os.read(self.process.stdout.fileno(), 1 << 16)
                     if not data:
                         return
-                    yield from self._reader.feed(data)
+                    for frame in self._reader.feed(self._noise.feed(data)):
+                        if frame["type"] == "serving":  # all ranks are there, since there is no other host
+                            self.send({"type": "go", "store": frame["store"]})
+                        yield frame
         raise AssertionError(f"the agent neither ends nor says the awaited within {PATIENCE:g} s")
 
     def first(self, kind: str, where: Callable[[Frame], bool] = lambda frame: True) -> Frame:

@@ -39,5 +39,6 @@ def act(verb: str, rest: str) -> None:
 
 
 if __name__ == "__main__":
+    os.write(1, b"\0opsdist agent\0")
     for argument in sys.argv[1:]:
         act(*argument.partition(" ")[::2])

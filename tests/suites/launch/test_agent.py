@@ -124,6 +124,7 @@ def test_a_flood_is_held_back_while_nobody_reads_and_blocks_nobody(space: RunSpa
     lines = 8 << 10
     with agent_process(space, BACKLOG=str(1 << 20)) as agent:
         agent.send(job("flood", 2, lines=lines))
+        agent.go()
         pid = agent.process.pid
         # Nobody reads: rank 1 ends, and the agent comes to rest with what it has taken.
         until(lambda: _states(space, pid).count("R") == 0 and _children(pid) == 2, ENDS, "rank 1's end")
@@ -164,6 +165,7 @@ def test_a_reader_who_comes_late_gets_everything(space: RunSpace, lines: int, ba
     """The ranks end long before anybody reads; nothing may be given up meanwhile."""
     with agent_process(space, BACKLOG=str(backlog)) as agent:
         agent.send(job("flood", 1, lines=lines))
+        agent.go()
         agent.first("started")
         until(lambda: _children(agent.process.pid) == 1, ENDS, "the end of the rank")
         # Longer than the agent would wait for a controller that had cut the lifeline.

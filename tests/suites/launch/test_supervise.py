@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,15 @@ import pytest
 
 from collectives.placement import Placement
 from suites.launch import supervise
-from suites.launch.job import Job, Output, Report
+from suites.launch.job import Event, Job, Output, Report
+from suites.launch.link import AgentCommand
 from suites.launch.supervise import Supervisor
 from suites.verdict import judge
 from tests.leftovers import RunSpace, until
 from tests.suites.launch.agent_process import STRANGE
 
 PUPPET = (sys.executable, str(Path(__file__).with_name("puppet_agent.py")))
-HELLO = json.dumps({"type": "hello"})
+HELLO = json.dumps({"type": "hello", "version": version("opsdist"), "python": "3.11.2"})
 HUNG = 30.0
 ENDED = json.dumps({"type": "ended"})
 
@@ -44,6 +46,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def patient(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an agent that is one, and has much to import."""
+    monkeypatch.setattr(Watched, "greeting", 30.0)
     monkeypatch.setattr(supervise, "AGENT_SECONDS", 30.0)
     monkeypatch.setattr(supervise, "STOP_SECONDS", 10.0)
 
@@ -69,25 +72,40 @@ def beat(**ranks: tuple[str, float]) -> str:
     return json.dumps({"type": "alive", "states": states, "cpu_seconds": used})
 
 
-def supervisor(space: RunSpace, *argv: str, ranks: int = 2, timeout: float = 0.2, **arguments: object) -> Supervisor:
+class Watched(Supervisor):
+    """One that knows what its agents are to do."""
+
+    greeting = 1.0
+
+    def __init__(self, commands: list[AgentCommand], job: Job) -> None:
+        super().__init__(commands)
+        self.job = job
+
+    def all_events(self) -> Iterator[Event]:
+        yield from self.greet(self.greeting)
+        if not self.faults:
+            yield from self.events(self.job)
+
+
+def supervisor(space: RunSpace, *argv: str, ranks: int = 2, timeout: float = 0.2, **arguments: object) -> Watched:
     placements = [Placement(rank, ranks, rank, ranks, 0, 1) for rank in range(ranks)]
     job = Job("report", arguments, placements, [None] * ranks, "t", f"ipc://@opsdist-test-{space.mark}", timeout)
     root = str(Path(__file__).parents[3])
-    return Supervisor(argv, space.environment(PYTHONPATH=root), job, "here")
+    return Watched([AgentCommand("here", argv, space.environment(PYTHONPATH=root))], job)
 
 
-def puppet(space: RunSpace, *acts: str, **options: Any) -> Supervisor:
+def puppet(space: RunSpace, *acts: str, **options: Any) -> Watched:
     return supervisor(space, *PUPPET, *acts, **options)
 
 
-def run(watched: Supervisor) -> list[Report | Output]:
+def run(watched: Watched) -> list[Report | Output]:
     with watched:
-        return list(watched.events())
+        return list(watched.all_events())
 
 
-def verdict(watched: Supervisor) -> tuple[str, list[int | str]]:
+def verdict(watched: Watched) -> tuple[str, list[int | str]]:
     """Class and culprits."""
-    judged = judge(watched.faults, "here", len(watched.job.placements))
+    judged = judge(watched.faults, ["here"] * len(watched.job.placements))
     return judged["class"], [culprit.get("rank", culprit["kind"]) for culprit in judged["culprits"]]
 
 
@@ -129,7 +147,7 @@ def test_an_agent_that_fails_before_ranks_run(space: RunSpace, acts: list[str], 
     watched = puppet(space, *acts)
     printed = [event.text for event in run(watched) if isinstance(event, Output)]
     assert verdict(watched) == ("launch", ["host"])
-    assert wanted in judge(watched.faults, "here", 2)["explanation"]
+    assert wanted in judge(watched.faults, ["here"] * 2)["explanation"]
     assert printed == [act.removeprefix("say ") for act in acts if act.startswith("say ")]
     assert watched.survivors == []
 
@@ -171,7 +189,7 @@ def test_silence_of_all_ranks_is_noticed(space: RunSpace) -> None:
     watched = puppet(space, *acts, "eof", ENDED, ranks=1)
     run(watched)
     assert verdict(watched) == ("undecided", [])
-    assert judge(watched.faults, "here", 1)["suspects"] == [{"kind": "rank", "rank": 0, "host": "here"}]
+    assert judge(watched.faults, ["here"] * 1)["suspects"] == [{"kind": "rank", "rank": 0, "host": "here"}]
 
 
 def test_cpu_use_is_a_sign_of_life(space: RunSpace) -> None:
@@ -197,7 +215,7 @@ def test_time_in_which_the_controller_was_away_is_nobodys_fault(space: RunSpace)
     watched = puppet(space, HELLO, "read", started(0, _ended_process()), said(0, type="row"), said(0, type="finished"),
                      "wait 1.5", ENDED, ranks=1)  # fmt: skip
     with watched:
-        _absent(watched.events(), 1.2)
+        _absent(watched.all_events(), 1.2)
     assert watched.faults == []
 
 
@@ -205,7 +223,7 @@ def test_reports_that_came_while_the_controller_was_away_count_before_deadlines(
     watched = puppet(space, HELLO, "read", started(0, _ended_process()), failed(0, 1), said(0, type="row"),
                      "wait 0.6", failed(1, 0), "eof", ENDED)  # fmt: skip
     with watched:
-        _absent(watched.events(), 1.0)
+        _absent(watched.all_events(), 1.0)
     assert verdict(watched) == ("joined", [])
 
 
@@ -230,7 +248,7 @@ def test_where_waiting_uses_cpu_only_reports_count_and_who_used_none_is_named(sp
     watched.job = replace(watched.job, spins=True)
     run(watched)
     assert verdict(watched) == ("missing", [1])
-    assert "it used no CPU" in judge(watched.faults, "here", 2)["explanation"]
+    assert "it used no CPU" in judge(watched.faults, ["here"] * 2)["explanation"]
 
 
 def test_helpers_of_an_agent_that_died_are_given_a_moment_and_then_ended(space: RunSpace) -> None:
@@ -267,7 +285,7 @@ def test_leaving_early_ends_every_process(space: RunSpace) -> None:
     watched = supervisor(space, *STRANGE)
     watched.job = Job("stubborn", {}, watched.job.placements, [None] * 2, "t", watched.job.store, 1.0)
     with watched:
-        next(event for event in watched.events() if isinstance(event, Report))
+        next(event for event in watched.all_events() if isinstance(event, Report))
         assert len(space.processes()) == 3
     assert watched.survivors == []
     assert not space.processes()

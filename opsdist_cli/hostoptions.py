@@ -1,0 +1,88 @@
+"""The options by which a command runs on other hosts, and the crew they amount to.
+
+May import: click and screen at import time; suites when the options are used.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from suites.launch.crew import Crew
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+NAMES = ("hosts", "hostfile", "launcher", "ssh", "python", "prologue", "variables", "interface")
+"""The parameters that `host_options` gives a command."""
+
+
+class Variable(click.ParamType[tuple[str, "str | None"]]):
+    """`NAME=VALUE`, or `NAME` for the value it has here."""
+
+    name = "variable"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = value.partition("=")
+        if not name or "\0" in value:
+            self.fail(f"'{value}' is not NAME or NAME=VALUE", param, ctx)
+        if not equals and name not in os.environ:
+            self.fail(f"{name} is not set here; give {name}=VALUE", param, ctx)
+        return name, text if equals else None
+
+
+def host_options(function: Function) -> Function:
+    options = [
+        click.option("--hosts", metavar="H", help="Hosts, such as a,b:8,node[01-16]; with :N, their slots."),
+        click.option("--hostfile", metavar="FILE", help="A file that names them, in any tool's format."),
+        click.option(
+            "--launcher", type=click.Choice(["auto", "local", "ssh"]), default="auto", help="Who starts ranks. [auto]"
+        ),
+        click.option("--ssh", envvar="OPSDIST_SSH", metavar="CMD", help="ssh with options, as 'ssh -F FILE'. [ssh]"),
+        click.option("--python", metavar="PATH", help="The interpreter on other hosts that has opsdist. [as here]"),
+        click.option("--prologue", metavar="CMD", help="What the login shell there runs first: 'source set_env.sh'."),
+        click.option(
+            "--env", "variables", type=Variable(), multiple=True, metavar="NAME[=V]",
+            help="Set it on other hosts too; repeatable. NCCL_ HCCL_ ASCEND_ GLOO_ UCX_ and LD_LIBRARY_PATH are.",
+        ),
+        click.option("--interface", metavar="I", help="eth (a beginning), =eth0, ^docker, or 10.0.0.0/8. [by network]"),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def crew_of(flags: Mapping[str, Any]) -> Crew:
+    """The hosts that the options name, by default this one. Raises UsageError."""
+    from suites.errors import UsageError
+    from suites.launch import crew, reach, ssh
+    from suites.launch.hosts import parse_hosts, read_hostfile
+
+    if flags["hosts"] is not None and flags["hostfile"] is not None:
+        raise UsageError("--hosts and --hostfile exclude each other; give one of them")
+    only = reach.parse_filter(flags["interface"]) if flags["interface"] is not None else None
+    if flags["hosts"] is None and flags["hostfile"] is None:
+        if flags["launcher"] == "ssh":
+            raise UsageError("--launcher ssh: no hosts; name them with --hosts or --hostfile")
+        return crew.here()
+    entries = parse_hosts(flags["hosts"]) if flags["hosts"] is not None else read_hostfile(flags["hostfile"])
+    far = ssh.Far(
+        tuple(shlex.split(flags["ssh"] or "ssh")), flags["python"] or ssh.Far().python, flags["prologue"],
+        ssh.forwarded(os.environ, flags["variables"]),
+    )  # fmt: skip
+    found = crew.of(entries, far, only)
+    if flags["launcher"] == "local" and found.launcher != "local":
+        others = ", ".join(command.host for command in found.commands if command.far)
+        raise UsageError(f"--launcher local: not this host: {others}")
+    return found
+
+
+def commands(crew: Crew) -> Sequence[str]:
+    """How the agent of each host is started, as it could be typed."""
+    return [f"# {command.host}: {shlex.join(command.argv)}" for command in crew.commands]

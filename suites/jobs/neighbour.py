@@ -1,0 +1,57 @@
+"""The ceiling between hosts: how fast each host sends to the next one while it receives from the one before.
+
+All hosts do it at the same time, and on each as many ranks as there are on the host that has the fewest, by the
+backend's own point-to-point way. May import: numpy, collectives, case, agree, ceiling's result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from collectives.communicator import Communicator
+from collectives.ops import COLLECTIVES
+from suites.case import Case
+from suites.jobs.agree import Shared
+from suites.jobs.ceiling import LEAST_FOR_CEILING, Moved
+
+MOST_SENT = 8 << 20
+"""Bytes of a message: enough for any bandwidth, and little memory."""
+REPETITIONS = 3
+"""After one that is not counted."""
+REPETITION_SECONDS = 0.05
+
+
+def exchange_all(case: Case, counts: Sequence[int], comm: Communicator, shared: Shared) -> Moved:
+    """Exchange on all ranks, which must call it together, and time it. `counts` are the ranks on each host."""
+    hosts = len(counts)
+    share = COLLECTIVES[case.collective].across(hosts, comm.size) * case.bytes_moved(comm.size) / min(counts)
+    if share < LEAST_FOR_CEILING:
+        return Moved()
+    column = _column(counts, comm.rank)
+    nbytes = int(min(share, MOST_SENT))
+    call = None
+    if column:
+        group = comm.group(column)
+        call = group.bind("sendrecv", group.allocate(nbytes, "uint8"), group.allocate(nbytes, "uint8"))
+
+    def exchange(times: int) -> float:
+        comm.barrier()
+        begin = time.monotonic_ns()
+        for _ in range(times):
+            if call:
+                call.run()
+        comm.barrier()
+        return shared.largest((time.monotonic_ns() - begin) / 1e9)
+
+    times = shared.agree(max(int(REPETITION_SECONDS / exchange(1)), 1))[0]
+    seconds = tuple(exchange(times) for _ in range(REPETITIONS))
+    return Moved(nbytes * times if call else 0, seconds, "neighbour bandwidth between hosts")
+
+
+def _column(counts: Sequence[int], rank: int) -> tuple[int, ...]:
+    """The ranks, one on each host, of which this one exchanges with its neighbours; none for one to which not every
+    host has a counterpart."""
+    firsts = [sum(counts[:host]) for host in range(len(counts))]
+    local = next(rank - first for first in reversed(firsts) if rank >= first)
+    return tuple(first + local for first in firsts) if local < min(counts) else ()

@@ -1,0 +1,148 @@
+"""The hosts of a run: which they are, what they have, and the agents by which ranks are started there.
+
+May import: collectives, probes, world, hosts, local, reach, ssh, supervise.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from collectives.address import any_port
+from probes.host import Host, LocalHost
+from suites import world
+from suites.launch import local, reach, ssh, supervise
+from suites.launch.hosts import HostEntry
+from suites.launch.job import Event, Job, Output
+from suites.launch.link import AgentCommand
+from suites.launch.supervise import Supervisor
+from suites.verdict import Fault
+
+LEAST_GREETING = 10.0
+"""Seconds for an agent to be there, at the least, whatever the deadline of a message: interpreters start in it."""
+
+
+@dataclass(slots=True)
+class Crew:
+    """Hosts and their agents. `slots` are what a host list says of each. Close it, whatever happens."""
+
+    launcher: str
+    commands: Sequence[AgentCommand]
+    slots: Sequence[int | None]
+    facts: Sequence[world.HostFacts] = ()
+    """Of every host, in order; of others than this one once they are connected."""
+    only: reach.Filter | None = None
+    """Which interfaces may be taken."""
+    links: Mapping[str, reach.Candidate] = field(default_factory=dict)
+    """By host, where there are several: what it is reached by."""
+    _supervisor: Supervisor | None = None
+    _closed: bool = False
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where each host is reached by the others; none where there are no others."""
+        return tuple(str(self.links[name].address.ip) for name in self.names if name in self.links)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(command.host for command in self.commands)
+
+    @property
+    def far(self) -> set[str]:
+        """Those that are another machine."""
+        return {command.host for command in self.commands if command.far}
+
+    @property
+    def faults(self) -> list[Fault]:
+        return self._supervisor.faults if self._supervisor else []
+
+    @property
+    def survivors(self) -> list[tuple[str, int]]:
+        return self._supervisor.survivors if self._supervisor else []
+
+    @property
+    def pids(self) -> dict[int, int]:
+        """Process ids of the ranks."""
+        return self._supervisor.pids if self._supervisor else {}
+
+    def connect(self, timeout: float) -> Iterator[Output]:
+        """Start the agents, and hear what they say of their hosts: `facts`, or else `faults`."""
+        if self._supervisor:
+            return
+        self._supervisor = Supervisor(self.commands)
+        self._supervisor.open()
+        yield from self._supervisor.greet(max(timeout, LEAST_GREETING))
+        if not self.faults and not self.facts:
+            hellos = zip(self.commands, self._supervisor.hellos, strict=True)
+            self.facts = [facts_of(hello["facts"], command.host) for command, hello in hellos]
+            if len(self.commands) > 1:
+                self._choose_addresses(self._supervisor)
+
+    def _choose_addresses(self, supervisor: Supervisor) -> None:
+        found = zip(self.names, supervisor.hellos, strict=True)
+        try:
+            self.links = reach.choose({name: reach.candidates(hello["interfaces"], self.only) for name, hello in found})
+        except reach.Unreachable as error:
+            advice = "`ip -brief address` there; give an interface or a network that all hosts have: --interface"
+            supervisor.faults.append(
+                Fault(None, "launch", "addresses", message=str(error), notes=(advice,), host=error.host)
+            )
+
+    def job(
+        self, name: str, arguments: Mapping[str, Any], where: world.World, timeout: float, starter: str, *, spins: bool
+    ) -> Job:
+        """A job for ranks that are placed like this."""
+        several = len(self.commands) > 1
+        store = any_port(self.addresses[0]) if several else f"ipc://@opsdist-store-{secrets.token_hex(8)}"
+        return Job(
+            name, arguments, where.placements, where.cpus, secrets.token_hex(16), store, timeout, starter, spins,
+            self.addresses, min(supervise.AGENT_SECONDS, max(timeout, LEAST_GREETING)) if self.far else None,
+        )  # fmt: skip
+
+    def run(self, job: Job) -> Iterator[Event]:
+        """Start the ranks; what they report and print, until all have ended."""
+        yield from self.connect(job.timeout)
+        assert self._supervisor
+        if not self.faults:
+            yield from self._supervisor.events(job)
+
+    def close(self) -> None:
+        """End every process of the run."""
+        if self._supervisor and not self._closed:
+            self._closed = True
+            self._supervisor.close()
+
+
+def here(host: Host | None = None) -> Crew:
+    """This host alone, whose facts are known at once."""
+    facts = world.look(host or LocalHost())
+    return Crew("local", [local.command(facts.name)], [None], [facts])
+
+
+def of(entries: Sequence[HostEntry], far: ssh.Far, only: reach.Filter | None = None) -> Crew:
+    """The hosts of a list. One that is this machine needs no ssh."""
+    own = own_names()
+    commands = [
+        local.command(name) if name in own else ssh.command(entry.name, name, far, os.environ)
+        for entry in entries
+        for name in [entry.name.rpartition("@")[2]]
+    ]
+    launcher = "ssh" if any(command.far for command in commands) else "local"
+    return Crew(launcher, commands, [entry.slots for entry in entries], only=only)
+
+
+def own_names() -> set[str]:
+    """What this machine is called by itself, addresses included. No name is looked up, which could take long."""
+    name = socket.gethostname()
+    known = LocalHost().addresses() or {}
+    addresses = {address.partition("%")[0] for entries in known.values() for address, _ in entries}
+    return {name, name.partition(".")[0], "localhost", "127.0.0.1", "::1"} | addresses
+
+
+def facts_of(told: Mapping[str, Any], name: str) -> world.HostFacts:
+    """As an agent tells them, under the name that the host has in this run."""
+    return world.HostFacts(**{**told, "name": name, "core_cpus": tuple(told["core_cpus"])})
