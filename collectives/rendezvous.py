@@ -6,6 +6,7 @@ others are ignored. May import: zmq, curve, errors.
 
 from __future__ import annotations
 
+import errno
 import hmac
 import itertools
 import json
@@ -21,6 +22,7 @@ from collectives.errors import RendezvousError, ResourceError
 
 _LARGEST = 1 << 20
 _LINGER_MS = 1000
+_SCARCE = (errno.EADDRINUSE, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class StoreServer:
 
     A key holds one value per member (a rank), so that "everybody under this key" is one request. Whoever still waits
     when it closes is told what there is by then, so that all name the same ranks as missing. `bind` is a ZeroMQ
-    address; a tcp port of `*` is chosen by the system and kept. Raises RendezvousError when it cannot be had.
+    address; a tcp port of `*` is chosen by the system and kept. Raises ResourceError when it cannot be had,
+    RendezvousError for what is none.
     """
 
     def __init__(self, bind: str, token: str) -> None:
@@ -51,9 +54,10 @@ class StoreServer:
         try:
             curve.serve(self._router, bind, token)
             self._router.bind(bind)
-        except (zmq.ZMQError, ResourceError) as error:
+        except zmq.ZMQError as error:
             self._context.destroy(linger=0)
-            raise RendezvousError(f"cannot listen on {bind}: {error}") from None
+            kind = ResourceError if error.errno in _SCARCE else RendezvousError
+            raise kind(f"cannot listen on {bind}: {error}") from None
         self.address = self._router.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="opsdist-store")
@@ -106,7 +110,7 @@ class Store:
         try:
             curve.connect(self._dealer, address, token)
             self._dealer.connect(address)
-        except (zmq.ZMQError, ResourceError) as error:
+        except zmq.ZMQError as error:
             self._context.destroy(linger=0)
             raise RendezvousError(f"cannot connect to {address}: {error}; give tcp://HOST:PORT") from None
         self._numbers = itertools.count()

@@ -16,7 +16,7 @@ from suites import backing, compare, need, world
 from suites.case import Case
 from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
-from suites.launch import crew
+from suites.launch import crew, reach
 from suites.launch.job import Output, Report
 from suites.launch.starters import spinning, starter_for
 from suites.measure import Floor, floor, measure
@@ -190,7 +190,8 @@ class PerfRun:
     def judge(self, *, strict: bool = False) -> int:
         """Turn what was measured into findings and the exit code."""
         measurements = [result for row in self.rows for result in row.results.values()]
-        findings = [finding for m in measurements for finding in _judge_data(m, self.world.host_of)]
+        findings = reach.judge(self.crew.links)
+        findings += [finding for m in measurements for finding in _judge_data(m, self.world.host_of)]
         findings += judge_plausibility(measurements)
         findings += judge_floors(self.options.floors, measurements)
         if self.verdict:

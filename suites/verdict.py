@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-
 Kind = Literal["failure", "exit", "silent", "silence", "launch", "agent", "unreachable"]
 
 
@@ -41,6 +40,12 @@ class Fault:
     pid: int | None = None
     host: str = ""
     traceback: str = ""
+
+
+_SCARCE = "ResourceError"
+_SCARCE_ADVICE = (
+    "`ulimit -a`, `free`, `ss -s` and net.ipv4.ip_local_port_range on that host: what there is not enough of",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,10 @@ def _launch(faults: Sequence[Fault]) -> _Cause | None:
         return None
     advice = found[0].notes or ("run `python -P -m suites.launch.agent < /dev/null` there: it says hello and ends",)
     text = "; ".join(f"{words(fault)} (phase: {fault.phase})" for fault in found)
-    return _Cause("launch", (), text, tuple(advice), hosts=tuple(dict.fromkeys(fault.host for fault in found)))
+    hosts = tuple(dict.fromkeys(fault.host for fault in found))
+    if found[0].error == _SCARCE:
+        return _Cause("resource", (), text, _SCARCE_ADVICE, hosts=hosts)
+    return _Cause("launch", (), text, tuple(advice), hosts=hosts)
 
 
 def _agent(faults: Sequence[Fault]) -> _Cause | None:
@@ -127,7 +135,9 @@ def _agent(faults: Sequence[Fault]) -> _Cause | None:
     fault = next((fault for fault in faults if fault.kind == "agent"), None)
     if fault is None:
         return None
-    gone = fault.signal is not None or fault.code is not None
+    if fault.error == _SCARCE:
+        return _Cause("resource", (), words(fault), _SCARCE_ADVICE, hosts=(fault.host,))
+    gone = fault.signal is not None or fault.code is not None or fault.error
     advice = fault.notes or ("`dmesg | grep -i oom`, and who else may end processes on that host",)
     return _Cause("crashed" if gone else "stuck", (), words(fault), tuple(advice), hosts=(fault.host,))
 
@@ -168,6 +178,8 @@ def _raised(faults: Sequence[Fault]) -> _Cause | None:
     raised = [f for f in faults if f.kind == "failure" and not f.waiting_for and f.rank is not None]
     if not raised or raised[0].rank is None:
         return None
+    if raised[0].error == _SCARCE:
+        return _Cause("resource", (raised[0].rank,), words(raised[0]), (*raised[0].notes, *_SCARCE_ADVICE))
     advice = (*raised[0].notes, "--debug shows the rank's traceback")
     return _Cause("crashed", (raised[0].rank,), words(raised[0]), advice)
 

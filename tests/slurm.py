@@ -7,7 +7,6 @@ share the machine, its name and its files; each may be a host with a network of 
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import signal
@@ -15,8 +14,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from random import SystemRandom
@@ -61,8 +61,7 @@ SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket={place}/munge.socket
 CredType=cred/munge
-SlurmctldPort={controller_port}
-SlurmdPort={default_port}
+SlurmctldPort={port}
 SlurmctldPidFile={place}/slurmctld.pid
 SlurmdPidFile={place}/%n.pid
 SlurmdLogFile={place}/%n.log
@@ -109,8 +108,8 @@ class Slurm:
         self, argv: Sequence[str], variables: Mapping[str, str] = _NONE, timeout: float = PATIENCE, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on the machine to its end, capturing what it writes."""
-        options = {"check": False, "text": True, "capture_output": True, "timeout": timeout, **options}
-        return subprocess.run(argv, **self._options(variables, options))
+        options = {"text": True, "capture_output": True, "timeout": timeout, **options}
+        return subprocess.run(argv, check=False, **self._options(variables, options))
 
     def popen(self, argv: Sequence[str], variables: Mapping[str, str] = _NONE, **options: Any) -> subprocess.Popen[Any]:
         """Start a command on the machine; it is killed at the end if it has not ended."""
@@ -230,20 +229,21 @@ def slurm(
     for path in _folders(place, hosts):
         path.mkdir()
     configuration = place / "slurm.conf"
-    configuration.write_text(_configuration(place, hosts, cpus, address, kill_wait))
     cluster = Slurm(folder, tuple(host.name for host in hosts), _environment(configuration), place)
-    try:
-        cluster._start(hosts)
-        yield cluster
-    except AssertionError as error:
-        error.add_note(cluster.logs())
-        raise
-    finally:
-        cluster._end()
-        shutil.rmtree(place)
+    with _free_ports(1 + len(hosts)) as ports:
+        configuration.write_text(_configuration(place, hosts, ports, cpus, address, kill_wait))
+        try:
+            cluster._start(hosts)
+            yield cluster
+        except AssertionError as error:
+            error.add_note(cluster.logs())
+            raise
+        finally:
+            cluster._end()
+            shutil.rmtree(place)
 
 
-@functools.cache
+@cache
 def unavailable() -> str | None:
     """Why there can be no Slurm here; None if there can."""
     if not sys.platform.startswith("linux") or os.geteuid():
@@ -262,20 +262,20 @@ def _folders(place: Path, hosts: Sequence[Host]) -> list[Path]:
     return [place, place / "state", *spools]
 
 
-def _configuration(place: Path, hosts: Sequence[Host], cpus: int, address: str, kill_wait: int) -> str:
-    controller_port, default_port, *ports = _free_ports(2 + len(hosts))
+def _configuration(
+    place: Path, hosts: Sequence[Host], ports: Sequence[int], cpus: int, address: str, kill_wait: int
+) -> str:
     machine = socket.gethostname().partition(".")[0]
     general = _CONFIGURATION.format(
         machine=machine,
         address=address,
         place=place,
-        controller_port=controller_port,
-        default_port=default_port,
+        port=ports[0],
         kill_wait=kill_wait,
     )
     lines = [
         f"NodeName={host.name} NodeHostname=localhost NodeAddr={host.address} Port={port} CPUs={cpus}\n"
-        for host, port in zip(hosts, ports, strict=True)
+        for host, port in zip(hosts, ports[1:], strict=True)
     ]
     return general + "".join(lines)
 
@@ -285,12 +285,18 @@ def _environment(configuration: Path) -> dict[str, str]:
     return {**own, "PATH": _PATH, "SLURM_CONF": str(configuration)}
 
 
-def _free_ports(count: int) -> list[int]:
-    return list(islice(filter(_is_free, SystemRandom().sample(_PORTS, len(_PORTS))), count))
+@contextmanager
+def _free_ports(count: int) -> Iterator[list[int]]:
+    """Ports that nobody uses, and that no other Slurm of tests takes before this is left."""
+    with ExitStack() as claims:
+        yield list(islice(filter(partial(_claim, claims), SystemRandom().sample(_PORTS, len(_PORTS))), count))
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe, suppress(OSError):
+def _claim(claims: ExitStack, port: int) -> bool:
+    claim = claims.enter_context(socket.socket(socket.AF_UNIX))
+    with suppress(OSError), socket.socket() as probe:
+        # A name without a file, which is gone when its owner is.
+        claim.bind(f"\0opsdist-test-slurm-{port}")
         probe.bind(("", port))
         return True
     return False

@@ -19,7 +19,9 @@ PERF = perf_record(
     floors=[{"bus_bw": 40.0, "size": 1024}],
     inject=[{"fault": "kill", "rank": 1, "at": "first"}],
 ) | {
-    "verdict": judge([Fault(1, "exit", "case 0", signal=9, pid=3), Fault(0, "failure", "case 0", message="m")], ["h"] * 2),
+    "verdict": judge(
+        [Fault(1, "exit", "case 0", signal=9, pid=3), Fault(0, "failure", "case 0", message="m")], ["h"] * 2
+    ),
     "comparison": [
         {
             "collective": "allreduce",

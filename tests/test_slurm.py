@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,9 +22,11 @@ from tests.slurm import Host, Slurm, slurm, unavailable
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no Slurm: {unavailable()}")
 
 NODES = 3
-TELL = "import json, os; print(json.dumps(dict(os.environ)), flush=True)"
-"""What a task does that writes its environment, as a line."""
-SLEEP = "sleep 1000"
+Told = dict[str, str | None]
+TOLD = ("PROCID", "NODEID", "LOCALID", "JOB_ID", "STEP_ID", "STEP_NUM_TASKS", "STEP_TASKS_PER_NODE", "STEP_NODELIST")
+TELL = f"import json, os; print(json.dumps({{name: os.environ.get('SLURM_' + name) for name in {TOLD}}}), flush=True)"
+"""What a task does that writes its environment, as a line: not all of it, as srun does not keep long lines apart."""
+SLEEP = "/bin/sleep 1000"
 DEAF = f"trap '' TERM; while :; do {SLEEP}; done"
 SHARED = [
     f"/{path}"
@@ -47,26 +50,27 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 
 
 @pytest.fixture
-def idle(cluster: Slurm) -> Slurm:
+def idle(cluster: Slurm) -> Iterator[Slurm]:
     """The cluster with no job on it."""
     until(cluster.idle, 30.0, "idle nodes")
-    return cluster
+    yield cluster
+    cluster.run(["scancel", "--user=root"])
 
 
-def told(cluster: Slurm, *options: str) -> list[dict[str, str]]:
+def told(cluster: Slurm, *options: str) -> list[Told]:
     """The environments of a step's tasks, in order of their rank."""
     done = cluster.run(["srun", *options, sys.executable, "-c", TELL])
     assert done.returncode == 0, f"{done.stderr}\n{cluster.logs()}"
     return in_order(done.stdout)
 
 
-def in_order(lines: str) -> list[dict[str, str]]:
-    environments: list[dict[str, str]] = [json.loads(line) for line in lines.splitlines()]
-    return sorted(environments, key=lambda environment: int(environment["SLURM_PROCID"]))
+def in_order(lines: str) -> list[Told]:
+    environments: list[Told] = [json.loads(line) for line in lines.splitlines()]
+    return sorted(environments, key=lambda environment: int(environment["PROCID"] or 0))
 
 
-def values(environments: list[dict[str, str]], name: str) -> list[str | None]:
-    return [environment.get(f"SLURM_{name}") for environment in environments]
+def values(environments: list[Told], name: str) -> list[str | None]:
+    return [environment[name] for environment in environments]
 
 
 def until_there(cluster: Slurm, command: str, count: int) -> None:
@@ -83,15 +87,14 @@ def test_tasks_of_a_step_are_on_nodes_of_their_own(idle: Slurm) -> None:
     assert values(tasks, "PROCID") == values(tasks, "NODEID") == ["0", "1", "2"]
     assert values(tasks, "LOCALID") == ["0"] * NODES
     assert values(tasks, "STEP_NUM_TASKS") == [str(NODES)] * NODES
-    assert [task["SLURMD_NODENAME"] for task in tasks] == list(idle.nodes) == ["n1", "n2", "n3"]
+    assert values(tasks, "STEP_NODELIST") == ["n[1-3]"] * NODES
 
 
 def test_several_tasks_share_a_node(idle: Slurm) -> None:
-    tasks = told(idle, "-N2", "--ntasks=5", "--distribution=block")
-    assert values(tasks, "NODEID") == ["0", "0", "0", "1", "1"]
-    assert values(tasks, "LOCALID") == ["0", "1", "2", "0", "1"]
-    assert values(tasks, "STEP_TASKS_PER_NODE") == ["3,2"] * 5
-    assert values(tasks, "STEP_NODELIST") == ["n[1-2]"] * 5
+    tasks = told(idle, f"-N{NODES}", "--ntasks-per-node=2")
+    assert values(tasks, "NODEID") == ["0", "0", "1", "1", "2", "2"]
+    assert values(tasks, "LOCALID") == ["0", "1"] * NODES
+    assert values(tasks, "STEP_TASKS_PER_NODE") == ["2(x3)"] * 2 * NODES
 
 
 def test_a_batch_script_is_no_step_and_starts_steps(idle: Slurm) -> None:
@@ -110,19 +113,19 @@ def test_a_batch_script_is_no_step_and_starts_steps(idle: Slurm) -> None:
 
 
 def test_a_job_that_is_cancelled_ends(idle: Slurm) -> None:
-    with idle.popen(["srun", "-N2", *SLEEP.split()], stderr=-3) as srun:
-        until_there(idle, SLEEP, 2)
-        idle.run(["scancel", job_id(idle)])
-        assert srun.wait(30.0) != 0
-        idle.gone()
+    srun = idle.popen(["srun", "-N2", *SLEEP.split()], stderr=subprocess.DEVNULL)
+    until_there(idle, SLEEP, 2)
+    idle.run(["scancel", job_id(idle)])
+    assert srun.wait(30.0) != 0
+    idle.gone()
 
 
 def test_a_step_that_is_cancelled_ends(idle: Slurm) -> None:
-    with idle.popen(["srun", "-N2", "sh", "-c", DEAF], stderr=-3) as srun:
-        until_there(idle, SLEEP, 2)
-        idle.run(["scancel", f"{job_id(idle)}.0"])
-        assert srun.wait(30.0) != 0
-        idle.gone()
+    srun = idle.popen(["srun", "-N2", "sh", "-c", DEAF], stderr=subprocess.DEVNULL)
+    until_there(idle, SLEEP, 2)
+    idle.run(["scancel", f"{job_id(idle)}.0"])
+    assert srun.wait(30.0) != 0
+    idle.gone()
 
 
 def test_a_task_that_fails_ends_the_others_if_told_so(idle: Slurm) -> None:
@@ -146,7 +149,7 @@ def test_two_at_once_do_not_meet_and_leave_nothing(idle: Slurm, tmp_path: Path) 
     hidden = tmp_path / "hidden"
     hide = f"env -i setsid sh -c 'echo $$ >{hidden}.part; mv {hidden}.part {hidden}; exec {SLEEP}' & {DEAF}"
     with slurm(1, tmp_path) as other:
-        other.popen(["srun", "sh", "-c", hide], stderr=-3)
+        other.popen(["srun", "sh", "-c", hide], stderr=subprocess.DEVNULL)
         until(hidden.exists, 30.0, f"the hidden process\n{other.logs()}")
         assert not idle.processes()
         processes = [*map(psutil.Process, [*other.processes(), int(hidden.read_text())])]
@@ -164,7 +167,7 @@ def listing(path: str) -> dict[str, Any]:
 def test_a_daemon_that_does_not_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="ended before") as failure, slurm([Host("n1", "no address")], tmp_path):
         pass
-    assert "no address" in failure.value.__notes__[0] or "address" in failure.value.__notes__[0]
+    assert "slurmctld: fatal: Unable to process configuration file" in failure.value.__notes__[0]
     assert not list(tmp_path.iterdir())
 
 

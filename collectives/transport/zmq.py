@@ -3,7 +3,7 @@
 On one host the addresses are abstract Unix sockets, so nothing stays in the file system; `tcp://` serves several.
 Queues are unbounded here because streams bound what is under way. A connection that breaks has lost messages and its
 peer is gone, so it is not made again: what is still meant for that peer is dropped, and holds nobody up.
-May import: zmq, curve, base.
+May import: zmq, curve, base, errors.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import zmq
 
 from collectives import curve
+from collectives.errors import ResourceError
 from collectives.transport.base import HEADER, Bytes
 
 _SMALL = 4096
@@ -27,7 +28,7 @@ _BACKLOG = 4096
 
 class ZmqWire:
     """One rank's end. `bind` is an address this rank listens on; a tcp port of `*` is chosen by the system, and between
-    hosts only who has the token gets in."""
+    hosts only who has the token gets in. Raises ResourceError where it cannot be listened on."""
 
     name = "zmq"
 
@@ -38,8 +39,12 @@ class ZmqWire:
         self._pull.setsockopt(zmq.RCVHWM, 0)
         self._pull.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
         self._pull.setsockopt(zmq.BACKLOG, _BACKLOG)
-        curve.serve(self._pull, bind, token)
-        self._pull.bind(bind)
+        try:
+            curve.serve(self._pull, bind, token)
+            self._pull.bind(bind)
+        except zmq.ZMQError as error:
+            self._context.destroy(linger=0)
+            raise ResourceError(f"cannot listen on {bind}: {error}") from None
         self.address = self._pull.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
         self._patience = 0.0
         self._peers: dict[int, zmq.Socket[bytes]] = {}

@@ -4,7 +4,7 @@ Started as `python -P -m suites.launch.agent`, or from far.py, with the job as t
 stays open: its end means that the controller is gone, and the ranks with it. So does silence, where the controller is
 on another host: a wire that is cut has no end. stdout carries frames only. One loop, no thread but the
 store's, which starts after the fork. How ranks are started is a starter's (see starters.py).
-May import: protocol, starters, world's look at a host, probes, collectives.
+May import: protocol, knock, starters, world's look at a host, probes, collectives.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collectives.rendezvous import StoreServer
 from probes import network, process
 from probes.host import LocalHost
 from suites import world
+from suites.launch.knock import Door, Knock
 from suites.launch.protocol import MARK, Frame, FrameReader, pack
 from suites.launch.starters import Member, Starter, signal_group, starter_named
 
@@ -56,6 +57,8 @@ class Agent:
         self._ranks: Sequence[Member] = ()
         self._job: Frame = {}
         self._starter: Starter | None = None
+        self._door: Door | None = None
+        self._knock: Knock | None = None
         self._store: StoreServer | None = None
         self._stopping: float | None = None
         """When the ranks were told to end; None while the job runs."""
@@ -92,7 +95,8 @@ class Agent:
         """Tell the controller why this agent cannot go on, and take the ranks along."""
         self._kill()
         trace = traceback.format_exception(error)
-        self._send({"type": "broken", "message": f"{type(error).__name__}: {error}", "traceback": trace})
+        message = f"{type(error).__name__}: {error}"
+        self._send({"type": "broken", "error": type(error).__name__, "message": message, "traceback": trace})
         self._dismiss()
         self._say_all()
 
@@ -134,6 +138,8 @@ class Agent:
         self._reap()
         if self._starter:
             self._starter.turn()
+        if self._knock:
+            self._knock.turn()
         self._listen()
         if self._lifeline and time.monotonic() - self._heard > self._patience:
             self._cut()
@@ -149,9 +155,18 @@ class Agent:
         for frame in self._reader.feed(data):
             match frame["type"]:
                 case "job" if self._starter is None:
+                    self._shut()
                     self._job, self._patience = frame, frame["lifeline"] or math.inf
                     self._starter = starter_named(frame["starter"])(self)
                     self._starter.start(frame)
+                case "listen":
+                    self._door = Door(self.selector, frame["address"], frame["secret"])
+                    self._send({"type": "listening", "port": self._door.port})
+                case "knock":
+                    self._knock = Knock(
+                        self.selector, frame["address"], frame["port"], frame["secret"], frame["seconds"],
+                        lambda why: self._send({"type": "knocked", "why": why}),
+                    )  # fmt: skip
                 case "go":
                     self._go(frame)
                 case "stop":
@@ -162,6 +177,12 @@ class Agent:
         self._lifeline = False
         self.selector.unregister(self._source)
         self._stop()
+
+    def _shut(self) -> None:
+        """All hosts have reached each other: nobody else has to knock here, and no rank need inherit the door."""
+        if self._door:
+            self._door.close()
+            self._door = None
 
     def _go(self, frame: Frame) -> None:
         for rank in self._ranks:

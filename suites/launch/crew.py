@@ -25,6 +25,8 @@ from suites.verdict import Fault
 LEAST_GREETING = 10.0
 """Seconds for an agent to be there, at the least, whatever the deadline of a message: interpreters start in it."""
 
+KNOCK_SECONDS = 5.0
+
 
 @dataclass(slots=True)
 class Crew:
@@ -81,6 +83,7 @@ class Crew:
             self.facts = [facts_of(hello["facts"], command.host) for command, hello in hellos]
             if len(self.commands) > 1:
                 self._choose_addresses(self._supervisor)
+                yield from self._knock(self._supervisor)
 
     def _choose_addresses(self, supervisor: Supervisor) -> None:
         found = zip(self.names, supervisor.hellos, strict=True)
@@ -91,6 +94,24 @@ class Crew:
             supervisor.faults.append(
                 Fault(None, "launch", "addresses", message=str(error), notes=(advice,), host=error.host)
             )
+
+    def _knock(self, supervisor: Supervisor) -> Iterator[Output]:
+        """Have each host reach the next one, the last one the first, before anything depends on it."""
+        secret = secrets.token_hex(16)
+        doors = [{"type": "listen", "address": address, "secret": secret} for address in self.addresses]
+        if not self.faults:
+            yield from supervisor.ask("addresses", doors, LEAST_GREETING)
+        if self.faults:
+            return
+        ports = [answer["port"] for answer in supervisor.answers if answer]
+        doors_of_next = [*zip(self.addresses[1:], ports[1:], strict=True), (self.addresses[0], ports[0])]
+        knocks = [
+            {"type": "knock", "address": address, "port": port, "secret": secret, "seconds": KNOCK_SECONDS}
+            for address, port in doors_of_next
+        ]
+        yield from supervisor.ask("addresses", knocks, KNOCK_SECONDS + LEAST_GREETING)
+        why = [answer["why"] if answer else None for answer in supervisor.answers]
+        supervisor.faults += reach.blame(self.names, self.addresses, why)
 
     def job(
         self, name: str, arguments: Mapping[str, Any], where: world.World, timeout: float, starter: str, *, spins: bool

@@ -42,6 +42,8 @@ class Link:
     selector: selectors.BaseSelector
     ranks: Sequence[int] = ()
     hello: Frame | None = None
+    answer: Frame | None = None
+    """To what was asked last."""
     helpers: list[int] = field(default_factory=list)
     """Processes beside the agent and the ranks."""
     process: subprocess.Popen[bytes] | None = None

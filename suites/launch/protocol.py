@@ -2,13 +2,15 @@
 
 A frame is a dict with a `type`:
 
-    controller -> agent   job {job, arguments, placements, cpus, token, timeout, store (null: not here), starter,
+    controller -> agent   listen {address, secret}, knock {address, port, secret, seconds} (the door of another agent),
+                          job {job, arguments, placements, cpus, token, timeout, store (null: not here), starter,
                           lifeline}, go {store} (all ranks of all hosts are there), alive, stop
-    agent -> controller   hello {host, pid, version, python, facts, interfaces}, started {rank, pid}, serving {store},
+    agent -> controller   hello {host, pid, version, python, facts, interfaces}, listening {port},
+                          knocked {why (null: it was opened)}, started {rank, pid}, serving {store},
                           rank {rank, content}, output {rank (null: of what starts ranks), stream, text},
                           exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
-                          helpers {pids} (processes beside itself and the ranks), broken {message} (it cannot go on),
-                          ended
+                          helpers {pids} (processes beside itself and the ranks),
+                          broken {error, message} (it cannot go on), ended
     controller -> far     environment {variables}, to what becomes the agent of another host
     agent -> rank         job {.., placement, cpu} to a rank that was not forked from it, go {store}
     rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own

@@ -1,6 +1,7 @@
 """By which address each host is reached by the others: from its interfaces, by what they have in common.
 
-Pure decisions; whether the addresses really reach each other is tried by the agents. May import: errors.
+Pure decisions; whether the addresses really reach each other is tried by the agents (see knock.py).
+May import: errors, report's Finding, verdict's Fault.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from suites.errors import LaunchError, UsageError
+from suites.report import Finding, Status
+from suites.verdict import Fault
 
 _INSIDE = re.compile(r"(lo|docker|veth|br-|virbr|cni|flannel|cali|cilium|kube|podman|lxc|lxd|vnet|tunl)")
 """Beginnings of names of interfaces that lead to something on the same host."""
@@ -111,3 +114,41 @@ def choose(hosts: Mapping[str, Sequence[Candidate]]) -> dict[str, Candidate]:
         able = [candidate for candidate in found if candidate.address.version == version]
         chosen[host] = max(able, key=lambda candidate: shared[candidate.address.network])
     return chosen
+
+
+def blame(hosts: Sequence[str], addresses: Sequence[str], why: Sequence[str | None]) -> list[Fault]:
+    """What it means that in the ring of hosts some did not reach the next, with the reason of each.
+
+    A host that neither is reached nor reaches anybody explains both failures; otherwise it is the one not reached.
+    """
+    failed = [reason is not None for reason in why]
+    faults = []
+    for number, reason in enumerate(why):
+        following = (number + 1) % len(hosts)
+        lonely = failed[number - 1] and not failed[following] and len(hosts) > 2
+        if reason is not None and not lonely:
+            host, address = hosts[following], addresses[following]
+            message = f"{hosts[number]} cannot reach {host} at {address}: {reason}"
+            advice = f"a firewall, routes, VLANs between them; `ping {address}` there; another network: --interface"
+            faults.append(Fault(None, "launch", "addresses", message=message, notes=(advice,), host=host))
+    return faults
+
+
+def judge(links: Mapping[str, Candidate]) -> list[Finding]:
+    """What is to be said of the links that were chosen, by host: a warning for those whose MTU is not that of most."""
+    mtus = Counter(link.mtu for link in links.values() if link.mtu)
+    if len(mtus) < 2:
+        return []
+    usual = mtus.most_common(1)[0][0]
+    return [
+        Finding(
+            "perf.mtu",
+            Status.WARN,
+            f"{host}: the MTU of {link.interface} is {link.mtu}, and {usual} on most hosts",
+            subject={"host": host, "device": link.interface},
+            remedy=f"`ip link set {link.interface} mtu {usual}` on {host}, if the network carries it",
+            evidence={"mtu": link.mtu, "usual": usual},
+        )
+        for host, link in links.items()
+        if link.mtu and link.mtu != usual
+    ]

@@ -3,16 +3,13 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: job, link, protocol, seen, ssh's diagnosis, probes, verdict's Fault.
+May import: job, link, ending, protocol, seen, ssh's diagnosis, verdict's Fault.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import selectors
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +17,8 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from probes import process
-from probes.host import LocalHost
 from suites.launch import ssh
+from suites.launch.ending import end_all
 from suites.launch.job import Event, Job, Output, Report
 from suites.launch.link import AgentCommand, Link
 from suites.launch.protocol import BrokenFrame, Frame
@@ -43,7 +39,6 @@ MOST_CONNECTING = 32
 ATTEMPTS = 4
 _BACKOFF_SECONDS = 0.5
 _BEAT_SECONDS = 2.0
-_HELPER_SECONDS = 1.0
 _ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""
 
@@ -65,6 +60,8 @@ class Supervisor:
     _attempts: dict[int, int] = field(default_factory=dict)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     _job: Job | None = None
+    _phase: str = "start"
+    """Before ranks run."""
     _roll: Roll = field(default_factory=Roll)
     _store: str | None = None
     """Where the ranks meet, once somebody serves it."""
@@ -86,7 +83,8 @@ class Supervisor:
             for _ in self._serve(lambda: all(link.over for link in self._opened)):
                 pass
         finally:
-            self._kill()
+            self.survivors = end_all(self._opened, self._roll, STOP_SECONDS)
+            self._selector.close()
 
     def __enter__(self) -> Supervisor:
         self.open()
@@ -123,6 +121,25 @@ class Supervisor:
         ):
             assert isinstance(event, Output)  # no rank was started that could report
             yield event
+
+    def ask(self, phase: str, questions: Sequence[Frame], seconds: float) -> Iterator[Output]:
+        """Ask each agent something, and hear its answer: see `answers`, which has none where a fault came first.
+        `phase` is what the run is at, for people."""
+        self._phase = phase
+        for link, question in zip(self._links, questions, strict=True):
+            link.answer = None
+            link.tell(question)
+        ends = time.monotonic() + seconds
+        for event in self._serve(lambda: all(self.answers) or bool(self.faults) or time.monotonic() > ends):
+            assert isinstance(event, Output)  # no rank was started that could report
+            yield event
+        for link in self._links:
+            if link.answer is None and not self.faults:
+                self._agent_fault(link, f"has not answered within {seconds:g} s")
+
+    @property
+    def answers(self) -> list[Frame | None]:
+        return [link.answer for link in self._links]
 
     def events(self, job: Job) -> Iterator[Event]:
         """What ranks report and print, until all have ended. Afterwards `faults` says whether they ended well."""
@@ -223,6 +240,8 @@ class Supervisor:
             case "serving":
                 self._store = frame["store"]
                 self._go()
+            case "listening" | "knocked":
+                link.answer = frame
             case "helpers":
                 link.helpers += frame["pids"]
             case "rank":
@@ -236,7 +255,8 @@ class Supervisor:
                 if self._roll.on_beat(frame, time.monotonic()) and self._job and not self._job.spins:
                     self._moved = time.monotonic()
             case "broken":
-                self._agent_fault(link, f"failed: {frame['message']}", traceback="".join(frame["traceback"]))
+                found = {"error": frame["error"], "traceback": "".join(frame["traceback"])}
+                self._agent_fault(link, f"failed: {frame['message']}", **found)
             case "ended":
                 link.over = link.ended = True
 
@@ -278,7 +298,7 @@ class Supervisor:
 
     def _agent_fault(self, link: Link, message: str, **found: Any) -> None:
         kind: Kind = "agent" if self.pids else "launch"
-        phase = "" if self.pids else "start"
+        phase = "" if self.pids else self._phase
         pid = link.process.pid if link.process and not link.command.far else None
         message = f"the agent on {link.host or 'this host'} {message}"
         self._fault(Fault(None, kind, phase, message=message, pid=pid, host=link.host, **found), 0.0)
@@ -396,53 +416,3 @@ class Supervisor:
             self._waiting.clear()
             for link in self._links:
                 link.stop()
-
-    def _kill(self) -> None:
-        """An agent's end is the end of its ranks: they are killed with it by the kernel. On another host it is the end
-        of its lifeline, which is cut here."""
-        near = [link for link in self._opened if not link.ended and not link.command.far]
-        for link in self._opened:
-            if not link.ended:
-                link.kill()
-        self._await_helpers(near)
-        for link in near:
-            for pid in self._roll.living(link.ranks).values():
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(pid, signal.SIGKILL)
-            for pid in link.helpers:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + STOP_SECONDS
-        for link in self._opened:
-            link.release(max(deadline - time.monotonic(), 0.0))
-        self._selector.close()
-        self.survivors = self._living()
-        while any(host in {link.host for link in near} for host, _ in self.survivors) and time.monotonic() < deadline:
-            time.sleep(0.01)
-            self.survivors = self._living()
-
-    def _await_helpers(self, links: Sequence[Link]) -> None:
-        """They end their ranks and clean up after them, once their agent is gone."""
-        host, deadline = LocalHost(), time.monotonic() + _HELPER_SECONDS
-        helpers = [pid for link in links for pid in link.helpers]
-        while any(_lives(host, pid) for pid in helpers) and time.monotonic() < deadline:
-            time.sleep(0.01)
-
-    def _living(self) -> list[tuple[str, int]]:
-        """Processes of this run that are still there, or on another host may be."""
-        here, found = LocalHost(), []
-        for link in self._opened:
-            assert link.process
-            pids = list(self._roll.living(link.ranks).values())
-            if link.process.returncode is None:
-                pids.append(link.process.pid)
-            if link.command.far:
-                found += [] if link.ended else [(link.host, pid) for pid in pids]
-            else:
-                pids += [] if link.ended else link.helpers
-                found += [(link.host, pid) for pid in pids if _lives(here, pid)]
-        return found
-
-
-def _lives(host: LocalHost, pid: int) -> bool:
-    return not (process.state(host, pid) or "Z").startswith(("Z", "X"))

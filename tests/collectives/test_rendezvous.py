@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import zmq
 
-from collectives.errors import RendezvousError
+from collectives.errors import RendezvousError, ResourceError
 from collectives.rendezvous import Store, StoreServer
 from tests.collectives.inproc_world import run_threads
 
@@ -153,7 +153,7 @@ def test_a_server_may_come_late(address: str) -> None:
 
 
 def test_an_address_in_use_is_refused(server: StoreServer) -> None:
-    with pytest.raises(RendezvousError, match="cannot listen on"):
+    with pytest.raises(ResourceError, match="cannot listen on"):
         StoreServer(server.address, TOKEN)
 
 

@@ -68,7 +68,8 @@ def perf_record(*rows: Record, findings: tuple[Record, ...] = (), exit_code: int
         "config": {
             "collectives": list(dict.fromkeys(row["collective"] for row in rows)) or ["allreduce"],
             "sizes": list(dict.fromkeys(row["size"] for row in rows if row["size"])) or [8],
-            "loop": 20, "loop_asked": False, "warmup": 5, "ranks": 2, "per_host": None, "backends": ["builtin"], "algorithms": ["auto"],
+            "loop": 20, "loop_asked": False, "warmup": 5, "ranks": 2, "per_host": None, "backends": ["builtin"],
+            "algorithms": ["auto"],
             "dtype": "float32", "redop": "sum", "root": 0, "placement": "out-of-place", "check": True, "cache": "cold",
             "sync": "each", "bind": "core", "buffers": "registered", "group_size": None, "peak": None, "floors": [],
             "timeout": 60.0, "budget": None, "inject": [], "rotation_bytes": 32 << 20, "cache_bytes": 32 << 20,

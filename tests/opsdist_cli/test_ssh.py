@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -178,6 +179,18 @@ def test_two_runs_at_once_on_the_same_hosts(hosts: Lab, space: RunSpace) -> None
         assert (one.code(), two.code()) == (0, 0), one.stderr + two.stderr
 
 
+def test_a_smaller_mtu_on_one_host_works_and_is_said(hosts: Lab, space: RunSpace) -> None:
+    hosts.hosts[1].mtu(1400)
+    try:
+        with run(hosts, space, "allreduce", "--size", "1M", "--loop", "4", "--cache", "warm", *HOSTS) as ended:
+            assert ended.code() == 0, ended.stderr
+    finally:
+        hosts.hosts[1].mtu(1500)
+    assert ended.record["results"][0]["out_of_place"]["nwrong"] == 0
+    (finding,) = [finding for finding in ended.record["findings"] if finding["check"] == "perf.mtu"]
+    assert (finding["status"], finding["subject"]) == ("warn", {"host": "node2", "device": "eth0"})
+
+
 # --- what must end with a verdict that names host and phase
 
 
@@ -266,6 +279,47 @@ def test_no_address_in_common(hosts: Lab, space: RunSpace) -> None:
     code, kind, named, why = verdict(hosts, space, *SMALL, *HOSTS, "--interface", "docker")
     assert (code, kind, named) == (3, "launch", ["node1"])
     assert "(phase: addresses)" in why
+
+
+@contextmanager
+def rules(host: LabHost, text: str) -> Iterator[None]:
+    """The host's packet filter."""
+    host.run(["nft", f"add table inet gap; {text}"], check=True)
+    try:
+        yield
+    finally:
+        host.run(["nft", "delete table inet gap"], check=True)
+
+
+def test_hosts_that_ssh_reaches_and_others_do_not(hosts: Lab, space: RunSpace) -> None:
+    chain = "add chain inet gap gap { type filter hook input priority 0; }; add rule inet gap gap tcp dport != 22"
+    with rules(hosts.hosts[1], f"{chain} tcp flags syn / syn,ack drop"):
+        code, kind, named, why = verdict(hosts, space, *SMALL, *HOSTS)
+    assert (code, kind, named) == (3, "launch", ["node2"])
+    assert f"node1 cannot reach node2 at {hosts.hosts[1].address}: no answer within 5 s" in why
+    assert "(phase: addresses)" in why
+
+
+def test_no_port_is_left(hosts: Lab, space: RunSpace) -> None:
+    """The only port that the system would choose is taken."""
+    host = hosts.hosts[1]
+    holder = (
+        "import socket, sys; all = [socket.create_server(('0.0.0.0', port)) for port in (40000, 40001)];"
+        "print(flush=True); sys.stdin.read()"
+    )
+    host.run(["sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=40000 40001"], check=True)
+    with host.popen([sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as taken:
+        assert taken.stdout
+        taken.stdout.readline()
+        try:
+            with run(hosts, space, *SMALL, *HOSTS) as ended:
+                assert ended.code() == 3
+        finally:
+            host.run(["sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=32768 60999"], check=True)
+            taken.kill()
+    found = ended.record["verdict"]
+    assert (found["class"], [culprit["host"] for culprit in found["culprits"]]) == ("resource", ["node2"])
+    assert "Address already in use" in found["explanation"]
 
 
 def test_a_rank_killed_on_another_host(hosts: Lab, space: RunSpace) -> None:

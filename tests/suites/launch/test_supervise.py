@@ -137,7 +137,7 @@ def test_an_agent_that_cannot_be_started_is_a_fault_of_the_launch(space: RunSpac
         ([HELLO, '{"type": "started"}', "eof"], "does not speak the protocol"),
         ([HELLO, said(9, type="phase", phase="x"), "eof"], "does not speak the protocol"),
         ([HELLO, '{"type": "rank", "rank": 0, "content": []}', "eof"], "does not speak the protocol"),
-        ([HELLO, '{"type": "broken", "message": "no room", "traceback": []}', "eof"], "no room"),
+        ([HELLO, '{"type": "broken", "error": "E", "message": "no room", "traceback": []}', "eof"], "no room"),
         (["wait 60"], "has said nothing for 1 s"),
         (["stop"], "has said nothing for 1 s"),
         (["close", "wait 60"], "ended without a word"),
