@@ -266,13 +266,7 @@ def _configuration(
     place: Path, hosts: Sequence[Host], ports: Sequence[int], cpus: int, address: str, kill_wait: int
 ) -> str:
     machine = socket.gethostname().partition(".")[0]
-    general = _CONFIGURATION.format(
-        machine=machine,
-        address=address,
-        place=place,
-        port=ports[0],
-        kill_wait=kill_wait,
-    )
+    general = _CONFIGURATION.format(machine=machine, address=address, place=place, port=ports[0], kill_wait=kill_wait)
     lines = [
         f"NodeName={host.name} NodeHostname=localhost NodeAddr={host.address} Port={port} CPUs={cpus}\n"
         for host, port in zip(hosts, ports[1:], strict=True)

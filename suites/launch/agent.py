@@ -4,7 +4,7 @@ Started as `python -P -m suites.launch.agent`, or from far.py, with the job as t
 stays open: its end means that the controller is gone, and the ranks with it. So does silence, where the controller is
 on another host: a wire that is cut has no end. stdout carries frames only. One loop, no thread but the
 store's, which starts after the fork. How ranks are started is a starter's (see starters.py).
-May import: protocol, knock, starters, world's look at a host, probes, collectives.
+May import: protocol, link's limit, knock, starters, world's look at a host, probes, collectives.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from probes import network, process
 from probes.host import LocalHost
 from suites import world
 from suites.launch.knock import Door, Knock
+from suites.launch.link import raise_descriptors
 from suites.launch.protocol import MARK, Frame, FrameReader, pack
 from suites.launch.starters import Member, Starter, signal_group, starter_named
 
@@ -344,6 +345,7 @@ def main() -> None:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the lifeline decides
+    raise_descriptors()
     agent = Agent(0, sink)
     try:
         agent.serve()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -20,6 +21,13 @@ from suites.launch.protocol import Frame, FrameReader, LineReader, Noise, pack
 _PIECE = 1 << 18
 _MOST_WORDS = 16 << 10
 """Characters."""
+
+
+def raise_descriptors() -> None:
+    """As many open files as this process may have at all: agents and ranks take some pipes each."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @dataclass(frozen=True, slots=True)

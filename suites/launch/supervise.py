@@ -20,7 +20,7 @@ from typing import Any
 from suites.launch import ssh
 from suites.launch.ending import end_all
 from suites.launch.job import Event, Job, Output, Report
-from suites.launch.link import AgentCommand, Link
+from suites.launch.link import AgentCommand, Link, raise_descriptors
 from suites.launch.protocol import BrokenFrame, Frame
 from suites.launch.seen import Roll, Seen
 from suites.verdict import Fault, Kind
@@ -72,6 +72,7 @@ class Supervisor:
     _moved: float = 0.0
 
     def open(self) -> None:
+        raise_descriptors()
         self._links = [Link(command, self._selector) for command in self.commands]
         self._waiting = [(0.0, number) for number in range(len(self._links))]
         self._moved = time.monotonic()
