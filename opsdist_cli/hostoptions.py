@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from opsdist_cli.screen import Screen
+
 if TYPE_CHECKING:
     from suites.launch.crew import Crew
+    from suites.launch.hosts import HostEntry
+    from suites.launch.job import Output
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-NAMES = ("hosts", "hostfile", "launcher", "ssh", "python", "prologue", "variables", "interface")
-"""The parameters that `host_options` gives a command."""
 
 
 class Variable(click.ParamType[tuple[str, "str | None"]]):
@@ -42,7 +43,8 @@ def host_options(function: Function) -> Function:
         click.option("--hosts", metavar="H", help="Hosts, such as a,b:8,node[01-16]; with :N, their slots."),
         click.option("--hostfile", metavar="FILE", help="A file that names them, in any tool's format."),
         click.option(
-            "--launcher", type=click.Choice(["auto", "local", "ssh"]), default="auto", help="Who starts ranks. [auto]"
+            "--launcher", type=click.Choice(["auto", "local", "ssh", "slurm"]), default="auto",
+            help="Who reaches the hosts. [auto]",
         ),
         click.option("--ssh", envvar="OPSDIST_SSH", metavar="CMD", help="ssh with options, as 'ssh -F FILE'. [ssh]"),
         click.option("--python", metavar="PATH", help="The interpreter on other hosts that has opsdist. [as here]"),
@@ -61,28 +63,61 @@ def host_options(function: Function) -> Function:
 def crew_of(flags: Mapping[str, Any]) -> Crew:
     """The hosts that the options name, by default this one. Raises UsageError."""
     from suites.errors import UsageError
-    from suites.launch import crew, reach, ssh
-    from suites.launch.hosts import parse_hosts, read_hostfile
+    from suites.launch import crew, reach, slurm, ssh
 
     if flags["hosts"] is not None and flags["hostfile"] is not None:
         raise UsageError("--hosts and --hostfile exclude each other; give one of them")
     only = reach.parse_filter(flags["interface"]) if flags["interface"] is not None else None
-    if flags["hosts"] is None and flags["hostfile"] is None:
-        if flags["launcher"] == "ssh":
+    launcher, entries = flags["launcher"], _named(flags)
+    if launcher == "slurm" or (launcher == "auto" and entries is None and slurm.allocated(os.environ)):
+        launcher, entries = "slurm", entries or slurm.entries(os.environ)
+    if launcher != "local":
+        _refuse_singletons()
+    if entries is None:
+        if launcher == "ssh":
             raise UsageError("--launcher ssh: no hosts; name them with --hosts or --hostfile")
         return crew.here()
-    entries = parse_hosts(flags["hosts"]) if flags["hosts"] is not None else read_hostfile(flags["hostfile"])
     far = ssh.Far(
         tuple(shlex.split(flags["ssh"] or "ssh")), flags["python"] or ssh.Far().python, flags["prologue"],
         ssh.forwarded(os.environ, flags["variables"]),
     )  # fmt: skip
-    found = crew.of(entries, far, only)
-    if flags["launcher"] == "local" and found.launcher != "local":
+    found = crew.of(entries, far, only, "slurm" if launcher == "slurm" else "ssh")
+    if launcher == "local" and found.launcher != "local":
         others = ", ".join(command.host for command in found.commands if command.far)
         raise UsageError(f"--launcher local: not this host: {others}")
     return found
 
 
+def _named(flags: Mapping[str, Any]) -> Sequence[HostEntry] | None:
+    from suites.launch.hosts import parse_hosts, read_hostfile
+
+    if flags["hosts"] is not None:
+        return parse_hosts(flags["hosts"])
+    return None if flags["hostfile"] is None else read_hostfile(flags["hostfile"])
+
+
+def _refuse_singletons() -> None:
+    """Started by another launcher as one of many, this process would be a world of its own, and so would each of the
+    others: the figures of all of them would be wrong. Raises UsageError."""
+    from collectives.placement import from_environment
+    from suites.errors import UsageError
+
+    placement = from_environment()
+    if placement and placement.world_size > 1:
+        raise UsageError(
+            f"this process is rank {placement.rank} of {placement.world_size} that another launcher has started, which "
+            "is not supported yet: start opsdist once, inside salloc or sbatch or with --hosts; or, if this is no such "
+            "process, give --launcher local"
+        )
+
+
 def commands(crew: Crew) -> Sequence[str]:
     """How the agent of each host is started, as it could be typed."""
     return [f"# {command.host}: {shlex.join(command.argv)}" for command in crew.commands]
+
+
+def show_output(screen: Screen, event: Output) -> None:
+    """What ranks, agents and libraries print; what led to an agent only with -v."""
+    where = f"[{event.host} {'agent' if event.rank is None else event.rank}]"
+    for line in event.text.splitlines():
+        screen.note(f"{where} {line}", level=1 if event.stream == "noise" else -1)

@@ -1,6 +1,6 @@
 """SUITES: named lists of checks, as name -> ("module:function", summary). A function takes a Setting.
 
-May import: the standard library; suites are imported when used.
+May import: crew, report; suites are imported when used.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from suites.launch.crew import Crew
 from suites.report import Finding
 
 SUITES: dict[str, tuple[str, str]] = {
@@ -18,11 +19,13 @@ SUITES: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a suite is run with. `budget` in seconds for all of it; `ranks` None is the suite's own choice."""
+    """What a suite is run with. `budget` in seconds for all of it; `ranks` None is the suite's own choice; `hosts`
+    gives the hosts of a run, anew for each."""
 
     budget: float
     ranks: int | None
     command: Sequence[str]
+    hosts: Callable[[], Crew]
 
 
 Suite = Callable[[Setting], Iterator[list[Finding]]]

@@ -36,23 +36,35 @@ def report(
     UsageError for a section or device that is not there.
     """
     host = host or LocalHost()
-    asked = _asked(sections, devices)
     result = Report("info", list(command), now())
     name = (host.read("/proc/sys/kernel/hostname") or "").strip() or "unknown"
-    facts: dict[str, Any] = {}
-    for section in asked:
-        try:
-            facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, host))
-        except Exception as error:  # a probe's mistake must not hide what the others found
-            result.findings.append(_unread(section, name, error))
-    if devices:
-        facts["network"] = _only(devices, facts.get("network") or {})
-    for check in CHECKS:
-        result.findings += check(name, facts)
+    facts, result.findings = look(name, sections, devices, host, backends)
     result.body = {"hosts": [{"name": name, "facts": facts}], "differences": []}
     result.exit_code = 0 if any(known(value) for value in facts.values()) else 3
     result.ended = now()
     return result
+
+
+def look(
+    name: str,
+    sections: Sequence[str],
+    devices: Sequence[str],
+    host: Host,
+    backends: Mapping[str, str] | None = None,
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Facts and findings of a host, under this name; see `report`."""
+    facts: dict[str, Any] = {}
+    findings: list[Finding] = []
+    for section in asked(sections, devices):
+        try:
+            facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, host))
+        except Exception as error:  # a probe's mistake must not hide what the others found
+            findings.append(_unread(section, name, error))
+    if devices:
+        facts["network"] = _only(devices, facts.get("network") or {})
+    for check in CHECKS:
+        findings += check(name, facts)
+    return facts, findings
 
 
 def plain(value: Any) -> Any:
@@ -74,7 +86,8 @@ def known(value: Any) -> bool:
     return value is not None
 
 
-def _asked(sections: Sequence[str], devices: Sequence[str]) -> list[str]:
+def asked(sections: Sequence[str], devices: Sequence[str]) -> list[str]:
+    """The sections to be read, in the order of the record. Raises UsageError."""
     for name in sections:
         if name not in SECTIONS:
             raise UsageError(f"no section '{name}'; known: {', '.join(SECTIONS)}")

@@ -21,6 +21,7 @@ from suites.errors import SuiteError
 from suites.perf import PerfRun
 from suites.report import Finding, Status, now
 from suites.sweep import Options
+from suites.verdict import judge
 
 RANKS = 2
 PROVEN_RANKS = (1, 2, 3, 4, 5, 8)
@@ -149,10 +150,20 @@ def _over_budget(perf: PerfRun) -> bool:
 
 
 def _perf(options: Options, setting: Setting) -> tuple[PerfRun, int]:
-    perf = PerfRun(options, setting.command, now())
-    with closing(perf.events()) as events:
-        for _ in events:
-            pass
+    """Raises SuiteError where the hosts cannot be reached."""
+    hosts = setting.hosts()
+    with closing(hosts):
+        if not hosts.facts:
+            for _ in hosts.connect(options.timeout):
+                pass
+        if hosts.faults:
+            raise SuiteError(judge(hosts.faults, ())["explanation"])
+        if len(hosts.names) > 1 and setting.ranks is None:
+            options = replace(options, ranks=None, per_host=1)
+        perf = PerfRun(options, setting.command, now(), hosts)
+        with closing(perf.events()) as events:
+            for _ in events:
+                pass
     return perf, perf.judge()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from collectives.errors import unknown
-from opsdist_cli.hostoptions import commands, crew_of, host_options
+from opsdist_cli.hostoptions import commands, crew_of, host_options, show_output
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import (
     Bandwidth,
@@ -29,7 +29,6 @@ from opsdist_cli.screen import Screen, tell_findings
 
 if TYPE_CHECKING:
     from suites.launch.crew import Crew
-    from suites.launch.job import Output
     from suites.perf import PerfRun
     from suites.sweep import Options, Row
 
@@ -222,18 +221,11 @@ def _connect(screen: Screen, crew: Crew, timeout: float) -> None:
     for line in commands(crew):
         screen.note(line, level=1)
     for said in crew.connect(timeout):
-        _show_output(screen, said)
+        show_output(screen, said)
     for facts in crew.facts:
         link = crew.links.get(facts.name)
         where = f", reached by {link.address.ip} ({link.interface})" if link else ""
         screen.note(f"# {facts.name}: {facts.cores} cores{where}", level=1)
-
-
-def _show_output(screen: Screen, event: Output) -> None:
-    """What ranks, agents and libraries print; what led to an agent only with -v."""
-    where = f"[{event.host} {'agent' if event.rank is None else event.rank}]"
-    for line in event.text.splitlines():
-        screen.note(f"{where} {line}", level=1 if event.stream == "noise" else -1)
 
 
 def _verdict(record: dict[str, Any], cases: int, options: Options, crew: Crew) -> str:
@@ -364,7 +356,7 @@ class _Show:
                         text = f"{event.case.collective} {event.case.size} B, iteration {event.done}/{event.of}"
                         progress.show(text, event.behind)
                     case Output():
-                        _show_output(self._screen, event)
+                        show_output(self._screen, event)
 
     def closing(self, record: dict[str, Any]) -> None:
         from opsdist_cli.output.table import best_by_size, closing, compared, costs

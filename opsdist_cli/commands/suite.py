@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from opsdist_cli.hostoptions import crew_of, host_options
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration, Word, json_option, shared_options
 from opsdist_cli.screen import Screen
@@ -18,18 +19,21 @@ from opsdist_cli.screen import Screen
 @click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks to run with. [the suite's choice]")
 @click.option("--budget", type=Duration(), default=60.0, help="Time for the whole suite. [60s]")
 @click.option("--strict", is_flag=True, help="Warnings are failures.")
+@host_options
 @json_option
 @click.option("--junit", "junit_path", metavar="FILE", help="Write JUnit XML; - is stdout.")
 @shared_options
 @click.pass_context
 def suite(
     ctx: click.Context,
+    /,
     name: str | None,
     ranks: int | None,
     budget: float,
     strict: bool,
     json_path: str | None,
     junit_path: str | None,
+    **flags: Any,
 ) -> int:
     """Run a named list of checks; without NAME, list the suites.
 
@@ -37,6 +41,7 @@ def suite(
     Examples:
       opsdist suite smoke
       opsdist suite smoke --budget 30s --junit smoke.xml
+      opsdist suite smoke --hosts node[01-04]
     """
     from opsdist_cli.output.sink import sinks
     from suites.catalogue import SUITES, Setting, suite_named
@@ -51,8 +56,10 @@ def suite(
     command = ["opsdist", *sys.argv[1:]]
     report = Report("suite", command, now())
     ended: BaseException | None = None
+    setting = Setting(budget, ranks, command, lambda: crew_of(flags))
+    setting.hosts()  # what is wrong with the list is refused before anything starts
     try:
-        for findings in suite_named(name)(Setting(budget, ranks, command)):
+        for findings in suite_named(name)(setting):
             report.findings += findings
             for finding in findings:
                 screen.result(_line(finding.record()))

@@ -189,6 +189,8 @@ def legend(record: Record) -> list[str]:
         f"# sync {config['sync']}: {sync}; harness overhead {_overhead(record)}",
         f"# cache {config['cache']}: {_cache(config, sides)}",
     ]
+    if len(record["world"]["nodes"]) > 1:
+        lines.append("# hosts have no clock in common: a rooted collective may look shorter by what a barrier takes")
     ceilings = sorted({side["ceiling"]["source"] for side in sides if side["ceiling"]})
     if ceilings:
         lines.append(f"# eff: time at the ceiling / time, none where latency dominates; ceiling: {'; '.join(ceilings)}")

@@ -15,8 +15,8 @@ from suites.case import Case
 from suites.jobs.agree import Shared
 from suites.jobs.ceiling import LEAST_FOR_CEILING, Moved
 
-MOST_SENT = 8 << 20
-"""Bytes of a message: enough for any bandwidth, and little memory."""
+LEAST_SENT, MOST_SENT = 2 << 20, 8 << 20
+"""Bytes of a message: enough that its time is that of the bandwidth, not of the latency; and little memory."""
 REPETITIONS = 3
 """After one that is not counted."""
 REPETITION_SECONDS = 0.05
@@ -29,7 +29,7 @@ def exchange_all(case: Case, counts: Sequence[int], comm: Communicator, shared: 
     if share < LEAST_FOR_CEILING:
         return Moved()
     column = _column(counts, comm.rank)
-    nbytes = int(min(share, MOST_SENT))
+    nbytes = int(min(max(share, LEAST_SENT), MOST_SENT))
     call = None
     if column:
         group = comm.group(column)

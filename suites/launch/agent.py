@@ -157,6 +157,7 @@ class Agent:
             match frame["type"]:
                 case "job" if self._starter is None:
                     self._shut()
+                    raise_descriptors()
                     self._job, self._patience = frame, frame["lifeline"] or math.inf
                     self._starter = starter_named(frame["starter"])(self)
                     self._starter.start(frame)
@@ -168,6 +169,8 @@ class Agent:
                         self.selector, frame["address"], frame["port"], frame["secret"], frame["seconds"],
                         lambda why: self._send({"type": "knocked", "why": why}),
                     )  # fmt: skip
+                case "look":
+                    self._send(looked(frame))
                 case "go":
                     self._go(frame)
                 case "stop":
@@ -338,6 +341,14 @@ class Agent:
         self._full = full
 
 
+def looked(frame: Frame) -> Frame:
+    """Facts and findings of this host, as `info` has them."""
+    from suites.hostinfo import look
+
+    facts, findings = look(frame["name"], frame["sections"], frame["devices"], LocalHost())
+    return {"type": "looked", "facts": facts, "findings": [finding.record() for finding in findings]}
+
+
 def main() -> None:
     sink = os.dup(1)
     os.set_inheritable(sink, False)
@@ -345,7 +356,6 @@ def main() -> None:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the lifeline decides
-    raise_descriptors()
     agent = Agent(0, sink)
     try:
         agent.serve()

@@ -1,6 +1,6 @@
 """The hosts of a run: which they are, what they have, and the agents by which ranks are started there.
 
-May import: collectives, probes, world, hosts, local, reach, ssh, supervise.
+May import: collectives, probes, world, hosts, local, reach, slurm, ssh, supervise.
 """
 
 from __future__ import annotations
@@ -8,20 +8,27 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from collectives.address import any_port
 from probes.host import Host, LocalHost
 from suites import world
-from suites.launch import local, reach, ssh, supervise
+from suites.launch import local, reach, slurm, ssh, supervise
 from suites.launch.hosts import HostEntry
 from suites.launch.job import Event, Job, Output
 from suites.launch.link import AgentCommand
+from suites.launch.protocol import Frame
 from suites.launch.supervise import Supervisor
 from suites.verdict import Fault
 
+FAR: Mapping[str, Callable[[str, str, ssh.Far, Mapping[str, str]], AgentCommand]] = {
+    "ssh": ssh.command,
+    "slurm": slurm.command,
+}
+"""launcher -> how it starts the agent of a host: the name it knows that by, the host's name here, the far side, and the
+environment."""
 LEAST_GREETING = 10.0
 """Seconds for an agent to be there, at the least, whatever the deadline of a message: interpreters start in it."""
 
@@ -71,19 +78,33 @@ class Crew:
         """Process ids of the ranks."""
         return self._supervisor.pids if self._supervisor else {}
 
-    def connect(self, timeout: float) -> Iterator[Output]:
-        """Start the agents, and hear what they say of their hosts: `facts`, or else `faults`."""
-        if self._supervisor:
-            return
+    def greet(self, timeout: float) -> Iterator[Output]:
+        """Start the agents; `faults` says of which hosts none is there."""
         self._supervisor = Supervisor(self.commands)
         self._supervisor.open()
         yield from self._supervisor.greet(max(timeout, LEAST_GREETING))
+
+    def ask(self, phase: str, questions: Sequence[Frame], seconds: float) -> Iterator[Output]:
+        """Ask each agent that is there something: see `answers`, and `faults` for those that have none."""
+        assert self._supervisor
+        yield from self._supervisor.ask(phase, questions, seconds)
+
+    @property
+    def answers(self) -> Sequence[Frame | None]:
+        return self._supervisor.answers if self._supervisor else [None] * len(self.commands)
+
+    def connect(self, timeout: float) -> Iterator[Output]:
+        """Reach all hosts, and hear what they say of themselves: `facts`, or else `faults`."""
+        if self._supervisor:
+            return
+        yield from self.greet(timeout)
+        assert self._supervisor
         if not self.faults and not self.facts:
             hellos = zip(self.commands, self._supervisor.hellos, strict=True)
             self.facts = [facts_of(hello["facts"], command.host) for command, hello in hellos]
             if len(self.commands) > 1:
                 self._choose_addresses(self._supervisor)
-                yield from self._knock(self._supervisor)
+                yield from self._knock()
 
     def _choose_addresses(self, supervisor: Supervisor) -> None:
         found = zip(self.names, supervisor.hellos, strict=True)
@@ -95,23 +116,25 @@ class Crew:
                 Fault(None, "launch", "addresses", message=str(error), notes=(advice,), host=error.host)
             )
 
-    def _knock(self, supervisor: Supervisor) -> Iterator[Output]:
+    def _knock(self) -> Iterator[Output]:
         """Have each host reach the next one, the last one the first, before anything depends on it."""
         secret = secrets.token_hex(16)
         doors = [{"type": "listen", "address": address, "secret": secret} for address in self.addresses]
         if not self.faults:
-            yield from supervisor.ask("addresses", doors, LEAST_GREETING)
+            yield from self.ask("addresses", doors, LEAST_GREETING)
         if self.faults:
             return
-        ports = [answer["port"] for answer in supervisor.answers if answer]
+        ports = [answer["port"] for answer in self.answers if answer]
         doors_of_next = [*zip(self.addresses[1:], ports[1:], strict=True), (self.addresses[0], ports[0])]
         knocks = [
             {"type": "knock", "address": address, "port": port, "secret": secret, "seconds": KNOCK_SECONDS}
             for address, port in doors_of_next
         ]
-        yield from supervisor.ask("addresses", knocks, KNOCK_SECONDS + LEAST_GREETING)
-        why = [answer["why"] if answer else None for answer in supervisor.answers]
-        supervisor.faults += reach.blame(self.names, self.addresses, why)
+        yield from self.ask("addresses", knocks, KNOCK_SECONDS + LEAST_GREETING)
+        if self.faults:
+            return
+        why = [answer["why"] if answer else None for answer in self.answers]
+        self.faults.extend(reach.blame(self.names, self.addresses, why))
 
     def job(
         self, name: str, arguments: Mapping[str, Any], where: world.World, timeout: float, starter: str, *, spins: bool
@@ -144,15 +167,16 @@ def here(host: Host | None = None) -> Crew:
     return Crew("local", [local.command(facts.name)], [None], [facts])
 
 
-def of(entries: Sequence[HostEntry], far: ssh.Far, only: reach.Filter | None = None) -> Crew:
-    """The hosts of a list. One that is this machine needs no ssh."""
-    own = own_names()
+def of(entries: Sequence[HostEntry], far: ssh.Far, only: reach.Filter | None = None, launcher: str = "ssh") -> Crew:
+    """The hosts of a list, reached by a launcher of FAR. One that is this machine needs none."""
+    own, reached = own_names(), FAR[launcher]
     commands = [
-        local.command(name) if name in own else ssh.command(entry.name, name, far, os.environ)
+        local.command(name) if name in own else reached(entry.name, name, far, os.environ)
         for entry in entries
         for name in [entry.name.rpartition("@")[2]]
     ]
-    launcher = "ssh" if any(command.far for command in commands) else "local"
+    if not any(command.far for command in commands):
+        launcher = "local"
     return Crew(launcher, commands, [entry.slots for entry in entries], only=only)
 
 

@@ -1,6 +1,6 @@
 """One agent as its controller holds it: the process that leads to it, what was said to it and heard of it.
 
-May import: protocol, probes.
+May import: protocol, trouble.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from suites.launch.protocol import Frame, FrameReader, LineReader, Noise, pack
+from suites.launch.trouble import Trouble
 
 _PIECE = 1 << 18
 _MOST_WORDS = 16 << 10
@@ -30,16 +31,25 @@ def raise_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+class Explain(Protocol):
+    def __call__(self, words: str, code: int | None, host: str, *, greeted: bool) -> Trouble: ...
+
+
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
-    """How the agent of one host is started. `first` is said to what comes before the agent; `far` is another host,
-    whose processes cannot be reached from here."""
+    """How the agent of one host is started. `first` is said to what comes before the agent; `explain` tells what an end
+    of `argv` without a word of the agent means, on another host, whose processes cannot be reached from here."""
 
     host: str
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     first: Frame | None = None
-    far: bool = False
+    explain: Explain | None = None
+
+    @property
+    def far(self) -> bool:
+        """On another host."""
+        return self.explain is not None
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: job, link, ending, protocol, seen, ssh's diagnosis, verdict's Fault.
+May import: job, link, ending, protocol, seen, verdict's Fault.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from suites.launch import ssh
 from suites.launch.ending import end_all
 from suites.launch.job import Event, Job, Output, Report
 from suites.launch.link import AgentCommand, Link, raise_descriptors
@@ -124,18 +123,20 @@ class Supervisor:
             yield event
 
     def ask(self, phase: str, questions: Sequence[Frame], seconds: float) -> Iterator[Output]:
-        """Ask each agent something, and hear its answer: see `answers`, which has none where a fault came first.
+        """Ask each agent something, and hear its answer: see `answers`, which has none where there is a fault.
         `phase` is what the run is at, for people."""
         self._phase = phase
         for link, question in zip(self._links, questions, strict=True):
             link.answer = None
             link.tell(question)
         ends = time.monotonic() + seconds
-        for event in self._serve(lambda: all(self.answers) or bool(self.faults) or time.monotonic() > ends):
+        for event in self._serve(
+            lambda: all(link.answer or link.over for link in self._links) or time.monotonic() > ends
+        ):
             assert isinstance(event, Output)  # no rank was started that could report
             yield event
         for link in self._links:
-            if link.answer is None and not self.faults:
+            if link.answer is None and not link.over:
                 self._agent_fault(link, f"has not answered within {seconds:g} s")
 
     @property
@@ -241,7 +242,7 @@ class Supervisor:
             case "serving":
                 self._store = frame["store"]
                 self._go()
-            case "listening" | "knocked":
+            case "listening" | "knocked" | "looked":
                 link.answer = frame
             case "helpers":
                 link.helpers += frame["pids"]
@@ -285,12 +286,12 @@ class Supervisor:
             return
         code = link.exit_code(1.0)
         yield from self._said(link, link.last_words())
-        if link.command.far:
-            trouble = ssh.diagnose(link.words, code, link.host, greeted=link.hello is not None)
+        if link.command.explain:
+            trouble = link.command.explain(link.words, code, link.host, greeted=link.hello is not None)
             if not (link.hello is None and trouble.passing and self._again(link)):
                 fault = Fault(
-                    None, trouble.kind, trouble.phase, message=trouble.message, notes=trouble.advice, code=code,
-                    host=link.host,
+                    None, trouble.kind, trouble.phase, message=trouble.message, notes=trouble.advice,
+                    code=trouble.code, host=link.host,
                 )  # fmt: skip
                 self._fault(fault, 0.0)
             return
@@ -354,7 +355,7 @@ class Supervisor:
         if greeting is not None:
             for link in [link for link in self._links if link.connecting and now - link.opened > greeting]:
                 self._ungreeted(link, greeting)
-        elif self._stop_at is not None:
+        elif self._job and self._stop_at is not None:
             # Reports are waited for only where one may still come.
             if not self._roll.awaited or now >= max(self._stop_at, self._patience()):
                 self._blame_silent()
@@ -372,10 +373,13 @@ class Supervisor:
     def _watch_silence(self, now: float) -> None:
         job, living = self._job, [link for link in self._opened if not link.over]
         for link in living:
-            if link.command.far and now - link.heard > (job.lifeline if job and job.lifeline else AGENT_SECONDS):
-                self._unreachable(link, now - link.heard)
-            elif now - link.heard > AGENT_SECONDS:
-                self._agent_fault(link, f"has said nothing for {AGENT_SECONDS:g} s")
+            patience = job.lifeline if link.command.far and job and job.lifeline else AGENT_SECONDS
+            if now - link.heard > patience:
+                link.over = True
+                if link.command.far:
+                    self._unreachable(link, now - link.heard)
+                else:
+                    self._agent_fault(link, f"has said nothing for {AGENT_SECONDS:g} s")
         if job and living and max(link.heard for link in living) - self._moved > job.timeout + SILENCE_SECONDS:
             patience = job.timeout + SILENCE_SECONDS
             self._fault(Fault(None, "silence", "", message=f"nothing happened for {patience:g} s"), 0.0)

@@ -40,9 +40,13 @@ def report(spans: Spans, **given: Any) -> dict[str, Any]:
 
 
 def measured(
-    *ranks: dict[str, Any], what: Case | None = None, peak: float | None = None, check: bool = True
+    *ranks: dict[str, Any],
+    what: Case | None = None,
+    peak: float | None = None,
+    check: bool = True,
+    hosts: int = 1,
 ) -> Measurement:
-    return measure(what or case(), dict(enumerate(ranks)), BASE, peak, check)
+    return measure(what or case(), dict(enumerate(ranks)), BASE, peak, check, hosts)
 
 
 def test_a_sample_is_the_longest_of_all_ranks_and_the_headline_their_median() -> None:
@@ -230,3 +234,24 @@ def test_the_floor_of_a_run_is_the_worst_harness_and_the_median_agreement() -> N
         1: {"overhead": [400, 400, 900], "latency": [[0, 20_000], [20_000, 21_000], [60_000, 61_000]]},
     }
     assert floor(ready) == Floor(overhead=pytest.approx(4e-7), latency=pytest.approx(20e-6))
+
+
+def test_between_hosts_the_ceiling_is_the_least_that_must_leave_a_host_at_what_neighbours_reach() -> None:
+    """Two hosts of two ranks: allreduce must send its size out of each; together they sent 4 MiB in a millisecond."""
+    sent = {"ceiling": [2e-3, 1e-3], "ceiling_bytes": MIB, "ceiling_source": "neighbour bandwidth between hosts"}
+    result = measured(*[report([(0, 4000)] * 6, **sent)] * 4, hosts=2)
+    assert result.ceiling
+    assert result.ceiling.time == pytest.approx(4 * MIB / (2 * MIB / 1e-3))
+    assert result.efficiency == pytest.approx(0.5)
+
+
+def test_between_hosts_nobody_is_late_and_what_a_barrier_might_hide_has_no_efficiency() -> None:
+    spans = [(0, 150), (1000, 1150), (2000, 2150)]
+    late = [(start + 100, end) for start, end in spans]
+    sent = {"ceiling": [100e-6], "ceiling_bytes": 4 * MIB}
+    alone = measured(report(spans, **sent), report(late, **sent))
+    assert (alone.late_rank, alone.efficiency is None) == (1, False)
+    apart = measured(report(spans, **sent), report(late, **sent), hosts=2)
+    assert apart.ceiling
+    assert BASE.latency < apart.ceiling.time < 10 * BASE.latency
+    assert (apart.late_rank, apart.efficiency) == (None, None)

@@ -12,10 +12,11 @@ import pytest
 import suites.smoke
 from suites.catalogue import Setting
 from suites.errors import SuiteError
+from suites.launch import crew
 from suites.report import Finding, Status, WrongData
 from suites.smoke import CHECKS, LARGE, MEDIUM, Check, run
 
-SETTING = Setting(budget=60.0, ranks=None, command=("opsdist",))
+SETTING = Setting(budget=60.0, ranks=None, command=("opsdist",), hosts=crew.here)
 BY_NAME = {check.name: check for check in CHECKS}
 
 
@@ -29,7 +30,7 @@ class ToldRun:
     findings: list[Finding] = field(default_factory=list)
     world: Any = field(default_factory=lambda: SimpleNamespace(size=2))
 
-    def __call__(self, options: Any, command: Any, started: Any) -> ToldRun:
+    def __call__(self, options: Any, command: Any, started: Any, hosts: Any) -> ToldRun:
         return self
 
     def events(self) -> Generator[None, None, None]:

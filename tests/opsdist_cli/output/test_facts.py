@@ -17,7 +17,7 @@ from tests.tree_host import TreeHost
 
 def record(facts: dict[str, Any], findings: list[dict[str, Any]] | None = None, code: int = 0) -> dict[str, Any]:
     hosts = [{"name": "made-up", "facts": facts}]
-    return {"opsdist": "9.9", "hosts": hosts, "findings": findings or [], "exit_code": code}
+    return {"opsdist": "9.9", "hosts": hosts, "differences": [], "findings": findings or [], "exit_code": code}
 
 
 def finding(status: str, check: str, remedy: str | None = "do this") -> dict[str, Any]:
@@ -250,3 +250,19 @@ def test_what_there_is_none_of() -> None:
         "launchers none on PATH",
     ):
         assert line in lines
+
+
+def test_hosts_of_which_all_reads_the_same_share_a_text() -> None:
+    told = record({})
+    small, large = ({"limits": {"nofile": {"soft": n, "hard": n}}} for n in (64, 128))
+    told["hosts"] = [{"name": f"n{number}", "facts": large if number == 3 else small} for number in (1, 2, 3)]
+    told["differences"] = [
+        {"key": "limits.nofile.soft", "majority": 64, "outliers": {"n3": 128}},
+        {"key": "software.kernel", "majority": None, "outliers": {"n1": "a", "n2": "a", "n3": None}},
+    ]
+    text = render(told)
+    assert text.startswith("# opsdist 9.9 info on n[1-3]\n\nlimits on n[1-2]\n")
+    assert "\nlimits on n3\n" in text
+    assert "\ndifferences\n  limits.nofile.soft (most: 64): n3: 128\n" in text
+    assert "\n  software.kernel: n[1-2]: a; n3: unknown\n" in text
+    assert text.endswith("info: 1 section read on 3 hosts, nothing to remark")

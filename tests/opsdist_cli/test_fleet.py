@@ -1,0 +1,119 @@
+"""`info` and `suite smoke` on several hosts, over a real sshd."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab import Lab, lab, unavailable
+from tests.schema import validate
+
+pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}")
+
+PATIENCE = 120.0
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with lab(3, tmp_path_factory.mktemp("fleet")) as hosts:
+        yield hosts
+        assert not any(host.processes() for host in hosts.hosts)
+
+
+def opsdist(hosts: Lab, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "opsdist_cli", *arguments], env={**os.environ, "OPSDIST_SSH": shlex.join(hosts.ssh)},
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+def written(path: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(path.read_text())
+    validate(record)
+    return record
+
+
+def test_hosts_that_are_alike_share_a_text_and_differences_are_named(hosts: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    hosts.hosts[2].mtu(1400)
+    try:
+        arguments = ("info", "--hosts", "node[1-3]", "-t", "cpu", "-t", "network", "-i", "eth0", "--json", str(path))
+        done = opsdist(hosts, *arguments)
+    finally:
+        hosts.hosts[2].mtu(1500)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# opsdist ")
+    assert " info on node[1-3]\n\ncpu\n" in done.stdout  # one text for all
+    assert "network on node3" in done.stdout
+    record = written(path)
+    assert [host["name"] for host in record["hosts"]] == ["node1", "node2", "node3"]
+    assert {"key": "network.interfaces.eth0.mtu", "majority": 1500, "outliers": {"node3": 1400}} in record[
+        "differences"
+    ]
+    assert "network.interfaces.eth0.mtu (most: 1500): node3: 1400" in done.stdout
+
+
+def test_the_limits_are_those_of_a_login_there(hosts: Lab, tmp_path: Path) -> None:
+    """Not what an agent has made of them."""
+    path = tmp_path / "i.json"
+    done = opsdist(hosts, "info", "--hosts", "node1", "-t", "limits", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    told = subprocess.run(
+        [*hosts.ssh, "node1", "ulimit -S -n; ulimit -H -n"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    ).stdout.split()
+    limit = written(path)["hosts"][0]["facts"]["limits"]["nofile"]
+    assert [str(limit["soft"]), str(limit["hard"])] == told
+
+
+def test_a_host_that_is_not_there_is_a_finding_and_the_others_are_shown(hosts: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    done = opsdist(hosts, "info", "--hosts", "node1,nonesuch.invalid", "-t", "limits", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    record = written(path)
+    assert [host["name"] for host in record["hosts"]] == ["node1"]
+    (finding,) = [finding for finding in record["findings"] if finding["status"] == "error"]
+    assert (finding["check"], finding["subject"]) == ("fleet.reach", {"host": "nonesuch.invalid"})
+    assert finding["remedy"]
+
+
+def test_no_host_at_all_is_no_answer(hosts: Lab) -> None:
+    done = opsdist(hosts, "info", "--hosts", "nonesuch.invalid", "-t", "limits")
+    assert done.returncode == 3
+    assert "nothing could be read" in done.stdout
+
+
+def test_an_unknown_section_is_refused_before_any_host_is_asked(hosts: Lab) -> None:
+    done = opsdist(hosts, "info", "--hosts", "nonesuch.invalid", "-t", "nosuchsection")
+    assert done.returncode == 2
+    assert "no section 'nosuchsection'" in done.stderr
+
+
+def test_smoke_on_all_hosts(hosts: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    done = opsdist(hosts, "suite", "smoke", "--hosts", "node[1-2]", "--budget", "90s", "--json", str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = written(path)
+    assert record["counts"]["pass"] + record["counts"]["warn"] == 5
+    assert {finding["check"] for finding in record["findings"]} >= {
+        "smoke.killed",
+        "smoke.corrupt",
+        "smoke.collectives",
+    }
+
+
+def test_smoke_on_hosts_that_are_not_there(hosts: Lab) -> None:
+    done = opsdist(hosts, "suite", "smoke", "--hosts", "node1,nonesuch.invalid", "--budget", "60s")
+    assert done.returncode == 3
+    assert "(phase: name)" in done.stdout
