@@ -77,7 +77,7 @@ class PerfRun:
             raise UsageError("nothing can be measured: " + "; ".join(reasons))
         for injection in options.inject:
             self._refuse_idle(injection)
-        prove(self.rows, self.cases, self.world.size)
+        prove(self.rows, self.cases, self.world.counts)
         self._blocks: dict[tuple[str, int], list[Row]] = {}
         """The rows of one collective and size, which are compared."""
         for row in self.rows:
@@ -404,6 +404,7 @@ def row_record(row: Row, options: Options, bases: Sequence[Measurement | None] =
         "root": options.root if collective.rooted else None,
         "bytes_moved": result.bytes_moved if result else None,
         "wire_bytes_per_rank": row.cost.wire_bytes if row.cost else None,
+        "wire_bytes_per_host": row.cost.host_bytes if row.cost else None,
         "steps": row.cost.steps if row.cost else None,
         "out_of_place": measurement_record(row.results[False], bases[0]) if False in row.results else None,
         "in_place": measurement_record(row.results[True], bases[1]) if True in row.results else None,

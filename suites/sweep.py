@@ -18,6 +18,7 @@ from collectives.backends import LIBRARY, Backend
 from collectives.dtypes import DTYPES
 from collectives.errors import UsageError as CollectiveUsageError
 from collectives.ops import COLLECTIVES
+from collectives.schedule import Plan
 from collectives.select import choose
 from collectives.simulate import simulate
 from suites.case import Case
@@ -63,10 +64,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The most steps any rank takes, and the most bytes any rank sends."""
+    """The most steps any rank takes, the most bytes any rank sends, and the most that leave any host (None where that
+    is not known, or there is one host)."""
 
     steps: int
     wire_bytes: int
+    host_bytes: int | None = None
 
 
 @dataclass(slots=True)
@@ -156,23 +159,37 @@ def _row(
     return row
 
 
-def prove(rows: Sequence[Row], cases: Sequence[Case], ranks: int) -> None:
-    """Prove the plans that will run, and tell each row what they cost; what a library does is not known. Raises
-    PlanError."""
+def prove(rows: Sequence[Row], cases: Sequence[Case], counts: Sequence[int]) -> None:
+    """Prove the plans that will run, with so many ranks on each host, and tell each row what they cost; what a library
+    does is not known. Raises PlanError."""
     for row in rows:
         for index in row.cases.values():
-            row.cost = _cost(cases[index], ranks) if cases[index].planned else None
+            row.cost = _cost(cases[index], tuple(counts)) if cases[index].planned else None
 
 
 @cache
-def _cost(case: Case, ranks: int) -> Cost:
+def _cost(case: Case, counts: tuple[int, ...]) -> Cost:
     algorithm, item = algorithm_named(case.collective, case.algorithm), DTYPES[case.dtype].itemsize
+    ranks = sum(counts)
     if ranks > MOST_PROVEN:
         closed = algorithm.closed(ranks, case.count, len(case.groups[0]))
         return Cost(closed.steps, round(closed.wire * item))
     shapes = [case.shape(rank, ranks) for rank in range(ranks)]
-    outcome = simulate([algorithm.plan(shape) for shape in shapes], COLLECTIVES[case.collective], shapes, case.count)
-    return Cost(outcome.steps, outcome.wire * item)
+    plans = [algorithm.plan(shape) for shape in shapes]
+    outcome = simulate(plans, COLLECTIVES[case.collective], shapes, case.count)
+    return Cost(outcome.steps, outcome.wire * item, leaving(plans, counts) * item if len(counts) > 1 else None)
+
+
+def leaving(plans: Sequence[Plan], counts: Sequence[int]) -> int:
+    """Elements that ranks of one host send to others, on the host that sends most. `counts` are the ranks on each."""
+    host_of = [host for host, count in enumerate(counts) for _ in range(count)]
+    sent = [0] * len(counts)
+    for rank, plan in enumerate(plans):
+        for step in plan.steps:
+            for send in step.sends:
+                if host_of[send.peer] != host_of[rank]:
+                    sent[host_of[rank]] += sum(span.count for span in send.spans)
+    return max(sent)
 
 
 def _refuse(collective: str, options: Options, backends: Sequence[Backend], ranks: int) -> None:

@@ -283,9 +283,11 @@ def costs(record: Record) -> list[str]:
     lines = []
     for row in record["results"]:
         if row["steps"] is not None and row["size"] == max(r["size"] for r in record["results"]):
+            host = row["wire_bytes_per_host"]
+            leaving = "" if host is None else f", {host} leave a host"
             lines.append(
                 f"#   {row['collective']} {row['algorithm']}: {row['steps']} steps, "
-                f"{row['wire_bytes_per_rank']} wire bytes per rank at {_size(row['size'])}"
+                f"{row['wire_bytes_per_rank']} wire bytes per rank{leaving} at {_size(row['size'])}"
             )
     how = "proven before the run" if record["world"]["size"] <= MOST_PROVEN else "by closed form"
     return [f"# at the largest size, {how}:", *lines] if lines else []

@@ -30,7 +30,8 @@ def row(size: int = 1 << 30, algorithm: str = "ring", **given: Any) -> Record:
     return {
         "backend": "builtin", "collective": "allreduce", "algorithm": algorithm, "why": "asked for", "size": size,
         "count": None if skipped else size // 4, "type": "float32", "redop": "sum", "root": None,
-        "bytes_moved": None if skipped else size, "wire_bytes_per_rank": size, "steps": 2,
+        "bytes_moved": None if skipped else size, "wire_bytes_per_rank": size,
+        "wire_bytes_per_host": None, "steps": 2,
         "out_of_place": None if skipped else side(), "in_place": None, "skipped": None,
     } | given  # fmt: skip
 

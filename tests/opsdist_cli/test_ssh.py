@@ -112,6 +112,23 @@ def test_several_ranks_a_host_exchange_across_by_the_hierarchical_algorithm(host
     assert ended.record["results"][0]["algorithm"] == "hierarchical"
 
 
+def test_hierarchical_puts_two_thirds_of_a_rings_bytes_on_the_link(hosts: Lab, space: RunSpace) -> None:
+    """In the figure, and by the interface's own count. With a peak given, no ceiling is measured over the link."""
+    figures, counted = [], []
+    for algorithm in ("ring", "hierarchical"):
+        before = hosts.hosts[0].counters()[1]
+        with run(
+            hosts, space, "allreduce", "--size", "4M", "--loop", "20", "--cache", "warm", "--no-check", "--bind=none",
+            "--peak", "1GB/s", "--hosts", "node1:2,node2:2", "--algorithm", algorithm, name=algorithm,
+        ) as ended:  # fmt: skip
+            assert ended.code() == 0, ended.stderr
+        figures.append(ended.record["results"][0]["wire_bytes_per_host"])
+        counted.append(hosts.hosts[0].counters()[1] - before)
+    assert figures == [6 << 20, 4 << 20]
+    assert counted[0] > 20 * figures[0]
+    assert counted[1] <= 0.7 * counted[0]
+
+
 def test_by_ipv6(hosts: Lab, space: RunSpace) -> None:
     with run(
         hosts, space, *SMALL, "--hosts", "node1-v6,node2-v6", "--per-host", "1", "--interface", "fd00::/8"

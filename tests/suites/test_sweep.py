@@ -175,7 +175,7 @@ def test_what_contradicts_itself_is_refused(what: str, given: dict[str, Any], me
 
 def test_every_case_is_proven_before_it_runs() -> None:
     rows, cases = planned("allreduce", [4096], ranks=4, algorithms=("ring", "two_shot"))
-    prove(rows, cases, 4)
+    prove(rows, cases, [4])
     assert [row.cost for row in rows] == [Cost(6, 6144), Cost(1, 6144)]
 
 
@@ -185,7 +185,7 @@ def test_a_plan_that_is_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(ALGORITHMS["allgather"], "ring", broken)
     rows, cases = planned("allgather", [4444], algorithms=("ring",))
     with pytest.raises(PlanError):
-        prove(rows, cases, 4)
+        prove(rows, cases, [4])
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -198,7 +198,7 @@ def test_beyond_what_can_be_proven_in_time_costs_are_those_of_closed_forms(
         monkeypatch.setattr("suites.sweep.MOST_PROVEN", most)
         suites.sweep._cost.cache_clear()
         rows, cases = planned(collective, [4096], algorithms=("all",))
-        prove(rows, cases, 4)
+        prove(rows, cases, [4])
         told.append([row.cost for row in rows])
     suites.sweep._cost.cache_clear()
     for proven, closed in zip(*told, strict=True):
@@ -259,7 +259,7 @@ def test_what_a_backend_lacks_is_a_row_with_the_reason(lacking: tuple[str, str, 
 
 def test_what_a_library_does_costs_nobody_knows_what() -> None:
     rows, cases = planned("allreduce", [4096], backends=[LIB, "b"], algorithms=("two_shot", "library"))
-    prove(rows, cases, 4)
+    prove(rows, cases, [4])
     assert [(row.backend, row.cost) for row in rows if not row.skipped] == [("b", Cost(1, 6144)), ("lib", None)]
 
 
@@ -301,3 +301,41 @@ def test_a_case_of_a_library_is_told_by_its_backend() -> None:
     _, (planned_case, by_library) = planned("allreduce", backends=["b", LIB], algorithms=("ring", "library"))
     assert planned_case.describe() == "allreduce ring, 1024 bytes, float32, out of place"
     assert by_library.describe() == "allreduce by lib, 1024 bytes, float32, out of place"
+
+
+def across(collective: str, counts: Sequence[int], **given: Any) -> Sweep:
+    return plan(Options((collective,), (1 << 20,), **given), [Named("b")], counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "algorithm"),
+    [
+        ((2, 2), "hierarchical"),
+        ((4, 4, 4), "hierarchical"),
+        ((1, 1), "two_shot"),
+        ((2, 1), "two_shot"),
+        ((4,), "two_shot"),
+    ],
+)
+def test_hosts_with_equally_many_ranks_reduce_inside_first(counts: tuple[int, ...], algorithm: str) -> None:
+    sweep = across("allreduce", counts)
+    assert [row.algorithm for row in sweep.rows] == [algorithm]
+    assert [len(group) for group in sweep.cases[0].groups] == list(counts)
+
+
+def test_a_group_size_that_was_asked_for_is_kept_whatever_the_hosts() -> None:
+    sweep = across("allreduce", (2, 2), group_size=4)
+    assert sweep.cases[0].groups == ((0, 1, 2, 3),)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "counts", "factor"),
+    [("ring", (2, 2), 1.5), ("hierarchical", (2, 2), 1), ("hierarchical", (2, 2, 2, 2), 1.5), ("ring", (4,), None)],
+)
+def test_the_bytes_that_leave_a_host_are_told_of_every_plan(
+    algorithm: str, counts: tuple[int, ...], factor: float | None
+) -> None:
+    sweep = across("allreduce", counts, algorithms=(algorithm,))
+    prove(sweep.rows, sweep.cases, counts)
+    assert sweep.rows[0].cost
+    assert sweep.rows[0].cost.host_bytes == (None if factor is None else factor * (1 << 20))
