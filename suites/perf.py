@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from collectives.ops import COLLECTIVES
 from suites import backing, compare, need, world
 from suites.case import Case
 from suites.errors import UsageError
@@ -20,16 +19,8 @@ from suites.launch import crew, reach
 from suites.launch.job import Output, Report
 from suites.launch.starters import spinning, starter_for
 from suites.measure import Floor, floor, measure
-from suites.report import (
-    Finding,
-    Measurement,
-    Status,
-    WrongData,
-    exit_code,
-    gigabytes_per_second,
-    measurement_record,
-    now,
-)
+from suites.perfrecord import judge_data, lost, options_record, row_record
+from suites.report import Finding, Status, exit_code, now
 from suites.report import Report as Record
 from suites.sweep import Options, Row, Sweep, plan, prove
 from suites.verdict import judge
@@ -191,11 +182,11 @@ class PerfRun:
         """Turn what was measured into findings and the exit code."""
         measurements = [result for row in self.rows for result in row.results.values()]
         findings = reach.judge(self.crew.links)
-        findings += [finding for m in measurements for finding in _judge_data(m, self.world.host_of)]
+        findings += [finding for m in measurements for finding in judge_data(m, self.world.host_of)]
         findings += judge_plausibility(measurements)
         findings += judge_floors(self.options.floors, measurements)
         if self.verdict:
-            findings.append(_lost(self.verdict))
+            findings.append(lost(self.verdict))
         elif missing := len(self.cases) - len(measurements):
             reasons = sorted({row.skipped for row in self.rows if row.skipped and row.cases}) or ["the run ended early"]
             message = f"{missing} of {len(self.cases)} cases were not measured: {'; '.join(reasons)}"
@@ -318,95 +309,7 @@ class PerfRun:
         return {"size": self.world.size, "launcher": launcher, "nodes": nodes, "ranks": ranks, "why": self.world.why}
 
     def _config(self) -> dict[str, Any]:
-        config = _options_record(self.options)
+        config = options_record(self.options)
         config["backends"], config["ranks"] = list(self.backends), self.world.size
         config["rotation_bytes"], config["cache_bytes"] = self.beyond, max(host.cache for host in self.facts)
         return config
-
-
-def unlaunched(options: Options, command: Sequence[str], started: datetime, hosts: crew.Crew, code: int) -> Record:
-    """The record of a run whose hosts were not all reached: no rank was started."""
-    verdict = judge(hosts.faults, ()) if hosts.faults else None
-    nodes = [{"name": name, "ranks": []} for name in hosts.names]
-    return Record(
-        "perf",
-        list(command),
-        started,
-        findings=[_lost(verdict)] if verdict else [],
-        exit_code=code,
-        body={
-            "world": {"size": 0, "launcher": hosts.launcher, "nodes": nodes, "ranks": [], "why": "not launched"},
-            "config": _options_record(options),
-            "libraries": {},
-            "results": [],
-            "comparison": [],
-            "verdict": verdict,
-        },
-    )
-
-
-def _lost(verdict: Mapping[str, Any]) -> Finding:
-    """A verdict as a finding."""
-    subject = verdict["culprits"][0] if verdict["culprits"] else {}
-    return Finding(
-        "perf.world",
-        Status.ERROR,
-        verdict["explanation"],
-        subject={key: subject[key] for key in ("rank", "host") if key in subject},
-        remedy="; ".join(verdict["next_checks"]) or None,
-        evidence={"class": verdict["class"]},
-    )
-
-
-def _options_record(options: Options) -> dict[str, Any]:
-    config = asdict(options)
-    config["rotation_bytes"] = config["cache_bytes"] = None
-    config["peak"] = gigabytes_per_second(options.peak)
-    config["floors"] = [{"bus_bw": gigabytes_per_second(floor.bus_bw), "size": floor.size} for floor in options.floors]
-    return config
-
-
-def _judge_data(measurement: Measurement, host_of: Sequence[str]) -> list[Finding]:
-    return [
-        Finding(
-            "perf.data",
-            Status.FAIL,
-            f"{measurement.case.describe()}: wrong data on rank {wrong.rank}, {wrong.how_often}: {wrong.count} "
-            f"wrong, the first at index {wrong.index}: expected {wrong.expected!r}, got {wrong.got!r}",
-            subject={"host": host_of[wrong.rank], "rank": wrong.rank},
-            remedy="run the case again; if it stays with this host or device, take it out of service and test memory",
-            evidence=_wrong_evidence(wrong),
-        )
-        for wrong in measurement.wrong or ()
-    ]
-
-
-def _wrong_evidence(wrong: WrongData) -> dict[str, Any]:
-    return {
-        "count": wrong.count, "index": wrong.index, "expected": wrong.expected, "got": wrong.got,
-        "checks": wrong.checked, "failed_checks": wrong.failed,
-    }  # fmt: skip
-
-
-def row_record(row: Row, options: Options, bases: Sequence[Measurement | None] = (None, None)) -> dict[str, Any]:
-    """A row as an object of the record's `results`. `bases` are what it is compared with out of place and in place."""
-    collective = COLLECTIVES[row.collective]
-    result = next(iter(row.results.values()), None)
-    return {
-        "backend": row.backend,
-        "collective": row.collective,
-        "algorithm": row.algorithm,
-        "why": row.why,
-        "size": row.size,
-        "count": result.case.count if result else None,
-        "type": options.dtype,
-        "redop": options.redop if collective.reduces else None,
-        "root": options.root if collective.rooted else None,
-        "bytes_moved": result.bytes_moved if result else None,
-        "wire_bytes_per_rank": row.cost.wire_bytes if row.cost else None,
-        "wire_bytes_per_host": row.cost.host_bytes if row.cost else None,
-        "steps": row.cost.steps if row.cost else None,
-        "out_of_place": measurement_record(row.results[False], bases[0]) if False in row.results else None,
-        "in_place": measurement_record(row.results[True], bases[1]) if True in row.results else None,
-        "skipped": row.skipped,
-    }

@@ -160,7 +160,8 @@ def perf(
       opsdist perf allreduce --hosts node[01-04]:8 --size 1G
     """
     from opsdist_cli.output.sink import sinks
-    from suites.perf import PerfRun, unlaunched
+    from suites.perf import PerfRun
+    from suites.perfrecord import unlaunched
     from suites.report import now
 
     screen: Screen = ctx.obj
