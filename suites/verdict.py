@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Kind = Literal["failure", "exit", "silent", "silence", "launch", "agent", "unreachable"]
@@ -64,6 +64,8 @@ class _Cause:
 
 def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
     """The verdict object of the record, for a run that ended with these faults. `host_of` is the host of each rank."""
+    if len(set(host_of)) > 1:
+        faults = [fault if fault.rank is None else replace(fault, host=host_of[fault.rank]) for fault in faults]
     cause = _cause(faults)
     named = {*cause.culprits, *cause.suspects}
     waiting = sorted({f.rank for f in faults if f.rank is not None and f.waiting_for} - named)
@@ -73,7 +75,9 @@ def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
 
     culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host} for host in cause.hosts]
     complaints = [fault for fault in faults if fault.rank not in cause.culprits]
-    first = next((f for f in faults if f.rank in cause.culprits or (f.host and f.host in cause.hosts)), faults[0])
+    first = next(
+        (f for f in faults if f.rank in cause.culprits or (f.rank is None and f.host in cause.hosts)), faults[0]
+    )
     return {
         "class": cause.name,
         "confidence": cause.confidence,
@@ -234,7 +238,8 @@ def _all_waiting(faults: Sequence[Fault]) -> _Cause:
 
 def words(fault: Fault) -> str:
     """One fault in a sentence."""
-    who = f"rank {fault.rank}" + (f" (pid {fault.pid})" if fault.pid else "")
+    where = f" on {fault.host}" if fault.host else ""
+    who = f"rank {fault.rank}" + (f" (pid {fault.pid}{where})" if fault.pid else where)
     during = f" during {fault.phase}" if fault.phase else ""
     if fault.kind == "exit":
         if fault.signal:

@@ -157,3 +157,10 @@ def test_never_blames_a_rank_that_only_waits(faults: list[Fault]) -> None:
 def test_the_hints_of_a_raised_error_are_among_the_next_checks() -> None:
     fault = Fault(1, "failure", "case 0", error="ValueError", message="bad value", notes=("hint: look there",), pid=101)
     assert "hint: look there" in judge([fault], [HERE] * 2)["next_checks"]
+
+
+def test_with_several_hosts_each_rank_is_named_with_its_own() -> None:
+    verdict = judge([waits(0, 1), ended(1, signal=9)], ["node1", "node2"])
+    assert verdict["culprits"] == [{"kind": "rank", "rank": 1, "host": "node2"}]
+    assert "on node2) was ended by SIGKILL" in verdict["explanation"]
+    assert " on node" not in judge([waits(0, 1), ended(1, signal=9)], ["node1", "node1"])["explanation"]
