@@ -143,6 +143,7 @@ class Agent:
             self._knock.turn()
         self._listen()
         if self._lifeline and time.monotonic() - self._heard > self._patience:
+            self._send({"type": "unheard", "seconds": self._patience})  # should it hear again
             self._cut()
         if time.monotonic() >= self._next_beat and not self._full:
             self._beat()

@@ -11,7 +11,8 @@ A frame is a dict with a `type`:
                           rank {rank, content}, output {rank (null: of what starts ranks), stream, text},
                           exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
                           helpers {pids} (processes beside itself and the ranks),
-                          broken {error, message} (it cannot go on), ended
+                          broken {error, message} (it cannot go on), unheard {seconds} (of the controller: so the
+                          ranks were ended), ended
     controller -> far     environment {variables}, to what becomes the agent of another host
     agent -> rank         job {.., placement, cpu} to a rank that was not forked from it, go {store}
     rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own

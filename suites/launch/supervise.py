@@ -259,6 +259,12 @@ class Supervisor:
             case "broken":
                 found = {"error": frame["error"], "traceback": "".join(frame["traceback"])}
                 self._agent_fault(link, f"failed: {frame['message']}", **found)
+            case "unheard":
+                message = (
+                    f"{link.host} has heard nothing of this controller for {frame['seconds']:g} s and ended its ranks: "
+                    "it was suspended, or the network was gone"
+                )
+                self._fault(Fault(None, "silence", "", message=message, host=link.host), 0.0)
             case "ended":
                 link.over = link.ended = True
 

@@ -376,6 +376,18 @@ def test_the_way_to_a_host_breaks_in_the_middle(hosts: Lab, space: RunSpace, har
     until(lambda: not ranks_and_agents(host), 10.0 + MARGIN, "the end of ranks that cannot be reached")
 
 
+def test_a_controller_that_was_suspended_for_long_learns_why_its_run_is_over(hosts: Lab, space: RunSpace) -> None:
+    with run(hosts, space, *ENDLESS, *HOSTS, "-v", "--timeout", "1s") as started:
+        started.until_row(4096)
+        started.process.send_signal(signal.SIGSTOP)
+        until(lambda: not any(map(ranks_and_agents, hosts.hosts)), 10.0 + MARGIN, "the end of ranks that hear nothing")
+        started.process.send_signal(signal.SIGCONT)
+        assert started.code() == 3
+    found = started.record["verdict"]
+    assert (found["class"], found["culprits"]) == ("undecided", [])
+    assert "has heard nothing of this controller for 10 s" in found["explanation"]
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted(hosts: Lab, space: RunSpace, number: int, code: int) -> None:
     with run(hosts, space, *ENDLESS, *HOSTS, "-v") as started:
