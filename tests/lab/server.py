@@ -209,6 +209,13 @@ class LabHost(Node):
         self._hangs = hangs
         self._restart_sshd()
 
+    def resolve(self, text: str) -> None:
+        """Give what is started over ssh this text as /etc/hosts, until the server is started anew."""
+        self._file("hosts").write_text(text)
+        assert self._listener
+        mount = ["nsenter", f"--mount=/proc/{self._listener.pid}/ns/mnt", "mount", "--bind"]
+        system(*mount, str(self._file("hosts")), "/etc/hosts")
+
     def banner(self, text: str) -> None:
         """Send a text before the login, which ssh writes to standard error ("": none)."""
         self._banner = text

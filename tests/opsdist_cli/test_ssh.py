@@ -196,6 +196,19 @@ def test_two_runs_at_once_on_the_same_hosts(hosts: Lab, space: RunSpace) -> None
         assert (one.code(), two.code()) == (0, 0), one.stderr + two.stderr
 
 
+def test_a_host_whose_own_name_is_a_loopback_address(hosts: Lab, space: RunSpace) -> None:
+    """As Debian writes it into /etc/hosts: whoever asks there for its own address gets one that nobody else reaches."""
+    for host in hosts.hosts:
+        host.resolve(f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n")
+    asked = [*hosts.ssh, "node2", "getent hosts node2"]
+    assert subprocess.run(asked, check=True, capture_output=True, text=True, timeout=MARGIN).stdout.startswith(
+        "127.0.1.1"
+    )
+    with run(hosts, space, *SMALL, *HOSTS) as ended:
+        assert ended.code() == 0, ended.stderr
+    assert [rank["addresses"] for rank in ended.record["world"]["ranks"]] == [[host.address] for host in hosts.hosts]
+
+
 def test_a_smaller_mtu_on_one_host_works_and_is_said(hosts: Lab, space: RunSpace) -> None:
     hosts.hosts[1].mtu(1400)
     try:
