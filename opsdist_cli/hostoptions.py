@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,7 +79,7 @@ def crew_of(flags: Mapping[str, Any]) -> Crew:
             raise UsageError("--launcher ssh: no hosts; name them with --hosts or --hostfile")
         return crew.here()
     far = ssh.Far(
-        tuple(shlex.split(flags["ssh"] or "ssh")), flags["python"] or ssh.Far().python, flags["prologue"],
+        _ssh(flags["ssh"]), flags["python"] or ssh.Far().python, flags["prologue"],
         ssh.forwarded(os.environ, flags["variables"]),
     )  # fmt: skip
     found = crew.of(entries, far, only, "slurm" if launcher == "slurm" else "ssh")
@@ -86,6 +87,19 @@ def crew_of(flags: Mapping[str, Any]) -> Crew:
         others = ", ".join(command.host for command in found.commands if command.far)
         raise UsageError(f"--launcher local: not this host: {others}")
     return found
+
+
+def _ssh(text: str | None) -> tuple[str, ...]:
+    """The words of `--ssh`. Raises UsageError for what cannot be run here."""
+    from suites.errors import UsageError
+
+    try:
+        words = tuple(shlex.split("ssh" if text is None else text))
+    except ValueError as error:
+        raise UsageError(f"--ssh {text}: {error}") from None
+    if text is not None and (not words or shutil.which(words[0]) is None):
+        raise UsageError(f"--ssh '{text}': there is no such program here")
+    return words
 
 
 def _named(flags: Mapping[str, Any]) -> Sequence[HostEntry] | None:

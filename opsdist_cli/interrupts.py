@@ -6,32 +6,41 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 
 class Terminated(BaseException):
     """SIGTERM, unwound like Ctrl-C, so that whatever cleans up on one cleans up on the other."""
 
 
+@dataclass(slots=True)
+class Raised:
+    """What a signal has raised. It may come out as something else: an import that is interrupted fails as an import."""
+
+    stop: BaseException | None = None
+
+    def interrupt(self, number: int, frame: object) -> None:
+        """Say so at once, since ending the ranks may take a moment, and past any stream that may be blocked."""
+        again = "Ctrl-C again" if number == signal.SIGINT else "SIGTERM again"
+        with contextlib.suppress(OSError):
+            os.write(2, f"opsdist: stopping; {again} ends at once\n".encode())
+        self.stop = KeyboardInterrupt() if number == signal.SIGINT else Terminated()
+        raise self.stop
+
+
 @contextlib.contextmanager
-def signals_raised() -> Iterator[None]:
+def signals_raised() -> Iterator[Raised]:
     """Within, Ctrl-C and SIGTERM raise KeyboardInterrupt and Terminated; an ignored one stays ignored."""
+    raised = Raised()
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     watched = [number for number, handler in previous.items() if handler is not signal.SIG_IGN]
     for number in watched:
-        signal.signal(number, _interrupt)
+        signal.signal(number, raised.interrupt)
     try:
-        yield
+        yield raised
     finally:
         for number in watched:
             signal.signal(number, previous[number])
-
-
-def _interrupt(number: int, frame: object) -> None:
-    """Say so at once, since ending the ranks may take a moment, and past any stream that may be blocked."""
-    again = "Ctrl-C again" if number == signal.SIGINT else "SIGTERM again"
-    with contextlib.suppress(OSError):
-        os.write(2, f"opsdist: stopping; {again} ends at once\n".encode())
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 def exit_code_of(error: BaseException) -> int:

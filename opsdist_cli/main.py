@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from collectives.errors import nearest
-from opsdist_cli.interrupts import Terminated, exit_code_of, signals_raised
+from opsdist_cli.interrupts import Raised, Terminated, exit_code_of, signals_raised
 from opsdist_cli.params import shared_options
 from opsdist_cli.screen import Screen, discard
 
@@ -81,8 +81,8 @@ def run(arguments: list[str]) -> int:
     screen = Screen()
     try:
         # Not opsdist.main, which would make a closed stdout a failure.
-        with signals_raised(), opsdist.make_context("opsdist", list(arguments), obj=screen) as context:
-            outcome: Any = opsdist.invoke(context)
+        with signals_raised() as raised:
+            outcome = _invoke(arguments, screen, raised)
         code = outcome if isinstance(outcome, int) else 0
     except BrokenPipeError:
         code = 0  # the screen takes care of its own, so this was the text of --help or --version
@@ -97,6 +97,17 @@ def run(arguments: list[str]) -> int:
         code = _failed(error, screen)
     _flush()
     return code
+
+
+def _invoke(arguments: list[str], screen: Screen, raised: Raised) -> Any:
+    """What the command returns. What a signal broke is that signal, whatever has become of it on its way."""
+    try:
+        with opsdist.make_context("opsdist", list(arguments), obj=screen) as context:
+            return opsdist.invoke(context)
+    except Exception as error:
+        if raised.stop is not None:
+            raise raised.stop from error
+        raise
 
 
 def _usage(error: click.ClickException, screen: Screen) -> int:

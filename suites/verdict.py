@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-Kind = Literal["failure", "exit", "silent", "silence", "launch", "agent", "unreachable"]
+Kind = Literal["failure", "exit", "silent", "silence", "launch", "agent", "unreachable", "outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Fault:
     failure: the rank reported an error. exit: its process ended before its job. silent: it said nothing while others
     ran into deadlines. silence: nothing at all happened (rank None). launch: what starts the ranks of a host was not
     there, and `phase` says what it failed at (rank None). agent: what watches the ranks failed itself (rank None).
-    unreachable: a host that was there is not heard of any more (rank None). `notes` say what to do, where more is known
+    unreachable: a host that was there is not heard of any more (rank None). outside: the run was ended or suspended by
+    somebody who is no part of it (rank None). `notes` say what to do, where more is known
     than the kind tells.
     """
 
@@ -97,7 +98,18 @@ def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
 
 
 def _cause(faults: Sequence[Fault]) -> _Cause:
-    for judgement in (_launch, _ended, _agent, _unreachable, _mismatched, _not_met, _raised, _silent, _silence):
+    for judgement in (
+        _outside,
+        _launch,
+        _ended,
+        _agent,
+        _unreachable,
+        _mismatched,
+        _not_met,
+        _raised,
+        _silent,
+        _silence,
+    ):
         if cause := judgement(faults):
             return cause
     return _all_waiting(faults)
@@ -119,6 +131,14 @@ def _ended(faults: Sequence[Fault]) -> _Cause | None:
     elif first.signal:
         advice.append("a core dump (`ulimit -c unlimited`, `coredumpctl list`)")
     return _Cause("crashed", (first.rank,), words(first), tuple(advice))
+
+
+def _outside(faults: Sequence[Fault]) -> _Cause | None:
+    """What came first from outside explains all that followed from it, and nobody of the run is to blame."""
+    if not faults or faults[0].kind != "outside":
+        return None
+    advice = faults[0].notes or ("who suspends or ends processes on this machine; a stdout that nobody reads",)
+    return _Cause("undecided", (), faults[0].message, tuple(advice), "likely")
 
 
 def _launch(faults: Sequence[Fault]) -> _Cause | None:
@@ -249,7 +269,7 @@ def words(fault: Fault) -> str:
         state = f"; its process is in state {fault.state}" if fault.state else ""
         idle = "; it used no CPU, so it waits for nobody" if fault.idle else ""
         return f"{who} does not answer{during}{state}{idle}"
-    if fault.kind in ("silence", "unreachable"):
+    if fault.kind in ("silence", "unreachable", "outside"):
         return fault.message
     if fault.kind in ("launch", "agent"):
         ended = _signal_name(fault.signal) if fault.signal else "" if fault.code is None else f"exit {fault.code}"

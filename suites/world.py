@@ -135,7 +135,9 @@ def _within(counts: list[int]) -> list[int]:
 def _why(facts: Sequence[HostFacts], counts: Sequence[int], slots: Sequence[int | None]) -> str:
     total = sum(counts)
     if len(facts) > 1:
-        given = "as the host list says" if None not in slots else "one for each physical core, at most 8 a host"
+        given = "one for each physical core, at most 8 a host"
+        if slots.count(None) < len(slots):
+            given = "as the host list says" + f", else {given}" * (None in slots)
         return f"{total} ranks on {len(facts)} hosts: {given}"
     if slots[0]:
         return f"{total} ranks, as the host list says"

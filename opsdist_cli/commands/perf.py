@@ -28,6 +28,7 @@ from opsdist_cli.params import (
 from opsdist_cli.screen import Screen, tell_findings
 
 if TYPE_CHECKING:
+    from opsdist_cli.output.sink import Sinks
     from suites.launch.crew import Crew
     from suites.perf import PerfRun
     from suites.sweep import Options, Row
@@ -180,10 +181,10 @@ def perf(
         if ended or crew.faults:
             crew.close()
             record = unlaunched(options, command, started, crew, exit_code_of(ended) if ended else 3).record()
-            out.write(record)
+            code = _write(screen, out, record)
             tell_findings(screen, record)
             screen.result(_verdict(record, 0, options, crew))
-            return int(record["exit_code"])
+            return code
         run = PerfRun(options, command, started, crew)
         show = _Show(screen, run)
         try:
@@ -194,8 +195,19 @@ def perf(
             screen.note("the ranks were stopped; what was measured is kept", level=-1)
     code = run.judge(strict=strict)
     record = run.record(exit_code_of(ended) if ended else code).record()
-    out.write(record)
+    code = _write(screen, out, record)
     show.closing(record)
+    return code
+
+
+def _write(screen: Screen, out: Sinks, record: dict[str, Any]) -> int:
+    """The exit code: that of the run, whatever becomes of its files; but a run whose record is lost has not passed."""
+    try:
+        out.write(record)
+    except OSError as error:
+        for text in (str(error), *getattr(error, "__notes__", ())):
+            screen.note(f"opsdist: {text}", level=-1)
+        return int(record["exit_code"]) or 3
     return int(record["exit_code"])
 
 
@@ -209,7 +221,8 @@ def _dry_run(screen: Screen, options: Options, crew: Crew) -> int:
         screen.result(f"{host}  rank{'s' * (ranks > 1)} {first}{f'-{first + ranks - 1}' * (ranks > 1)}")
         first += ranks
     if counts is None:
-        screen.result(f"{', '.join(crew.names)}: on each as many ranks as it has physical cores, at most 8")
+        for host, slots in zip(crew.names, crew.slots, strict=True):
+            screen.result(f"{host}  {f'{slots} ranks' if slots else 'as many ranks as physical cores, at most 8'}")
     for line in commands(crew):
         screen.result(line)
     return 0

@@ -344,9 +344,14 @@ class Agent:
 
 def looked(frame: Frame) -> Frame:
     """Facts and findings of this host, as `info` has them."""
+    from suites.errors import UsageError
     from suites.hostinfo import look
+    from suites.report import Finding, Status
 
-    facts, findings = look(frame["name"], frame["sections"], frame["devices"], LocalHost())
+    try:
+        facts, findings = look(frame["name"], frame["sections"], frame["devices"], LocalHost())
+    except UsageError as error:  # a device that this host does not have
+        facts, findings = {}, [Finding("network.read", Status.ERROR, str(error), subject={"host": frame["name"]})]
     return {"type": "looked", "facts": facts, "findings": [finding.record() for finding in findings]}
 
 

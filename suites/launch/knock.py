@@ -7,6 +7,7 @@ Nothing here waits: all of it lives in the agent's selector. May import: collect
 from __future__ import annotations
 
 import contextlib
+import errno
 import hmac
 import os
 import selectors
@@ -79,15 +80,22 @@ class Knock:
         self._socket = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self._socket.setblocking(False)
         self._over = False
-        self._socket.connect_ex((address, port))
+        code = self._socket.connect_ex((address, port))
+        self._refused = None if code in (0, errno.EINPROGRESS) else os.strerror(code)
         selector.register(self._socket, selectors.EVENT_WRITE, self._on_connected)
 
     def turn(self) -> None:
         """Called every now and then: the deadline."""
-        if not self._over and time.monotonic() > self._deadline:
+        if self._over:
+            return
+        if self._refused:
+            self._end(self._refused)
+        elif time.monotonic() > self._deadline:
             self._end(f"no answer within {self._seconds:g} s")
 
     def _on_connected(self, _: int) -> None:
+        if self._refused:
+            return  # its turn tells
         error = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             self._end(os.strerror(error))

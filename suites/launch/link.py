@@ -73,6 +73,8 @@ class Link:
     """Nothing more is waited for from the agent."""
     ended: bool = False
     """It has said so itself."""
+    told_why: bool = False
+    """It has said what it failed of."""
     words: str = ""
     """The last that was printed to stderr: the reason, should the agent end without one."""
     _outbox: bytearray = field(default_factory=bytearray)

@@ -91,10 +91,17 @@ def candidates(interfaces: Sequence[Mapping[str, Any]], only: Filter | None) -> 
 
 
 def choose(hosts: Mapping[str, Sequence[Candidate]]) -> dict[str, Candidate]:
-    """One address of each host: in the network that most of them share, else the first; all of one IP version.
+    """One address of each host: in the network that most of them share, else the first; all of one IP version. What
+    several hosts have, as every virtual machine behind a NAT of its own has, reaches none of them.
 
     Raises Unreachable for a host that has none.
     """
+    owners = Counter(candidate.address.ip for found in hosts.values() for candidate in found)
+    for host, found in hosts.items():
+        if found and all(owners[candidate.address.ip] > 1 for candidate in found):
+            same = ", ".join(str(candidate.address.ip) for candidate in found)
+            raise Unreachable(host, f"{host} has no address of its own ({same}): is it named twice in the list?")
+    hosts = {host: [c for c in found if owners[c.address.ip] == 1] for host, found in hosts.items()}
     for host, found in hosts.items():
         if not found:
             raise Unreachable(

@@ -16,6 +16,7 @@ from suites.launch.link import AgentCommand
 from suites.launch.ssh import Far
 from suites.launch.trouble import Sign, Trouble, gone, not_there
 
+_FIRST_SPECIAL_STEP = 0xFFFFFFF0
 OPTIONS = (
     "--nodes=1",
     "--ntasks=1",
@@ -31,8 +32,11 @@ OPTIONS = (
 
 
 def allocated(environ: Mapping[str, str]) -> bool:
-    """Whether this process runs in an allocation, and is not a task of a step itself."""
-    return bool(environ.get("SLURM_JOB_ID") and environ.get("SLURM_JOB_NODELIST") and not environ.get("SLURM_STEP_ID"))
+    """Whether this process runs in an allocation, and is not a task of a step itself. (A batch script and an
+    interactive shell are steps in name only, with numbers of their own: slurm.h, SLURM_BATCH_SCRIPT and others.)"""
+    step = environ.get("SLURM_STEP_ID", "")
+    task = step.isdecimal() and int(step) < _FIRST_SPECIAL_STEP
+    return bool(environ.get("SLURM_JOB_ID") and environ.get("SLURM_JOB_NODELIST")) and not task
 
 
 def entries(environ: Mapping[str, str]) -> tuple[HostEntry, ...]:
@@ -68,7 +72,7 @@ _SIGNS: tuple[Sign, ...] = (
         "{host} is not a node of this job", "`scontrol show job $SLURM_JOB_ID`: NodeList",
     ),
     Sign(
-        r"Job/step already completing|Invalid job id|Job step aborted|been revoked|CANCELLED|TIME LIMIT", "allocation",
+        r"Job/step already completing|Invalid job id|Job step aborted", "allocation",
         "the job ended before the agent on {host} was there", "its time limit: `sacct -j $SLURM_JOB_ID`",
     ),
     Sign(
@@ -81,10 +85,14 @@ _SIGNS: tuple[Sign, ...] = (
     ),
 )  # fmt: skip
 _BROKEN = r"NODE FAIL|Node failure|Communication connection failure"
+_ENDED = r"CANCELLED|been revoked|TIME LIMIT|PREEMPTION"
 
 
 def diagnose(words: str, code: int | None, host: str, *, greeted: bool) -> Trouble:
     """What an end of srun without a word of the agent means, by what was printed and its exit code."""
+    if ended := re.search(rf".*({_ENDED}).*", words):
+        advice = "`sacct -j $SLURM_JOB_ID`: who or what ended the job"
+        return Trouble("outside", "", f"Slurm has ended the job ({ended[0].strip()})", (advice,))
     if greeted:
         return gone(words, code, host, broken=re.search(_BROKEN, words) is not None)
     return not_there(_SIGNS, words, code, host, try_by_hand=f"srun --overlap -N1 -w {host} true")

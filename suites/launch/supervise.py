@@ -38,6 +38,7 @@ MOST_CONNECTING = 32
 ATTEMPTS = 4
 _BACKOFF_SECONDS = 0.5
 _BEAT_SECONDS = 2.0
+_TURN_SECONDS = 0.1
 _ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""
 
@@ -160,7 +161,11 @@ class Supervisor:
         while not (done() or self._overdue()):
             if greeting is not None:
                 self._open_some()
-            for key, _ in self._selector.select(0.1):
+            before = time.monotonic()
+            ready = self._selector.select(_TURN_SECONDS)
+            # A process that was suspended, or a machine, wakes up to what had been said meanwhile.
+            self._excuse(time.monotonic() - before - _TURN_SECONDS)
+            for key, _ in ready:
                 for event in key.data():
                     given = time.monotonic()
                     yield event
@@ -259,12 +264,13 @@ class Supervisor:
             case "broken":
                 found = {"error": frame["error"], "traceback": "".join(frame["traceback"])}
                 self._agent_fault(link, f"failed: {frame['message']}", **found)
+                link.told_why = True
             case "unheard":
                 message = (
                     f"{link.host} has heard nothing of this controller for {frame['seconds']:g} s and ended its ranks: "
                     "it was suspended, or the network was gone"
                 )
-                self._fault(Fault(None, "silence", "", message=message, host=link.host), 0.0)
+                self._fault(Fault(None, "outside", "", message=message, host=link.host), 0.0)
             case "ended":
                 link.over = link.ended = True
 
@@ -288,12 +294,13 @@ class Supervisor:
     def _on_agent_end(self, link: Link) -> Iterator[Event]:
         """It has closed its stdout without a word: it is gone, or no agent any more."""
         link.over = True
-        if self._stopped is not None:
+        if self._stopped is not None or link.told_why:
             return
         code = link.exit_code(1.0)
         yield from self._said(link, link.last_words())
         if link.command.explain:
-            trouble = link.command.explain(link.words, code, link.host, greeted=link.hello is not None)
+            words = link.words if link.hello else f"{link.noise}\n{link.words}"
+            trouble = link.command.explain(words, code, link.host, greeted=link.hello is not None)
             if not (link.hello is None and trouble.passing and self._again(link)):
                 fault = Fault(
                     None, trouble.kind, trouble.phase, message=trouble.message, notes=trouble.advice,

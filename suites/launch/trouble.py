@@ -53,6 +53,8 @@ def not_there(signs: Sequence[Sign], words: str, code: int | None, host: str, *,
     """No agent came. `signs` are those of what leads to it."""
     last = words.strip().rpartition("\n")[2].strip()
     said = f" (said: {last})" if last else ""
+    if code is not None and code < 0:
+        return _ended_here(code, host)
     for sign in (*signs, *_SIGNS):
         if re.search(sign.words, words):
             meaning, advice = sign.meaning.format(host=host) + said, sign.advice.format(host=host)
@@ -68,8 +70,16 @@ def gone(words: str, code: int | None, host: str, *, broken: bool) -> Trouble:
     """An agent that was there ended without a word, or the way to it is `broken`."""
     last = words.strip().rpartition("\n")[2].strip()
     said = f" (said: {last})" if last else ""
+    if code is not None and code < 0:
+        return _ended_here(code, host)
     if broken:
         advice = f"the network to {host}, and its uptime"
         return Trouble("unreachable", "", f"the connection to {host} broke{said}", (advice,))
     advice = f"`dmesg | grep -i oom` on {host}, and who else may end processes there"
     return Trouble("agent", "", f"the agent on {host} ended without a word{said}", (advice,), code)
+
+
+def _ended_here(code: int, host: str) -> Trouble:
+    """It was a process of this machine that got the signal."""
+    told = f"what led to {host} was ended on this machine by signal {-code}"
+    return Trouble("outside", "", told, ("who ends processes here; `dmesg | grep -i oom`",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from importlib.metadata import version
 
 import click
@@ -154,3 +155,16 @@ def test_near_misses_suggest_the_right_word(capsys: Capture, arguments: list[str
 def test_without_a_command_help_is_shown_and_nothing_was_done(capsys: Capture) -> None:
     assert run([]) == 2
     assert "Usage: opsdist" in capsys.readouterr().err
+
+
+def test_a_signal_that_breaks_an_import_is_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As numpy's does, which says that it could not be imported."""
+
+    def broken(*_: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except BaseException as error:
+            raise ImportError("failed to import") from error
+
+    monkeypatch.setattr("opsdist_cli.main.opsdist.invoke", broken)
+    assert run(["info"]) == 143

@@ -98,6 +98,41 @@ def test_cancelled(cluster: Cluster, tmp_path: Path) -> None:
     assert record(path)["results"][0]["size"] == 4096
 
 
+def test_an_interactive_step_is_no_task(cluster: Cluster, tmp_path: Path) -> None:
+    """Where salloc begins a shell on the first node: it is a step in name only, and the allocation is all of it."""
+    path = tmp_path / "r.json"
+    step = ["srun", "--interactive", "--preserve-env", *PERF, "--json", str(path)]
+    done = cluster.slurm.run(["salloc", "-Q", "-N2", "--ntasks-per-node=1", *step])
+    assert done.returncode == 0, done.stderr
+    assert [node["name"] for node in record(path)["world"]["nodes"]] == ["node1", "node2"]
+
+
+def test_a_cancelled_allocation_blames_nobody(cluster: Cluster, tmp_path: Path) -> None:
+    path, out, said = tmp_path / "r.json", tmp_path / "out", tmp_path / "said"
+    with out.open("wb") as stdout, said.open("wb") as stderr:
+        run = cluster.slurm.popen(
+            ["salloc", "-N2", *OPSDIST, "perf", *ENDLESS, "--bind", "none", "--per-host=1", "--json", str(path)],
+            stdout=stdout, stderr=stderr,
+        )  # fmt: skip
+        until(lambda: "Granted job allocation" in said.read_text(), MARGIN, "the allocation")
+        job = said.read_text().split("Granted job allocation")[1].split()[0]
+        until(lambda: " 4096 " in out.read_text(), MARGIN, "the first row")
+        cluster.slurm.run(["scancel", job])
+        run.wait(MARGIN)
+    until(path.exists, MARGIN, "the record")
+    assert record(path)["exit_code"] in (3, 143)
+    if record(path)["exit_code"] == 3:
+        assert (record(path)["verdict"]["class"], record(path)["verdict"]["culprits"]) == ("undecided", [])
+        assert "Slurm has ended the job" in record(path)["verdict"]["explanation"]
+
+
+def test_info_sees_the_nodes_of_the_allocation(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    done = cluster.slurm.run(["salloc", "-Q", "-N2", *OPSDIST, "info", "-t", "limits", "--json", str(path)])
+    assert done.returncode == 0, done.stderr
+    assert [host["name"] for host in record(path)["hosts"]] == ["node1", "node2"]
+
+
 def test_an_agent_killed_names_its_node(cluster: Cluster, tmp_path: Path) -> None:
     path, out = tmp_path / "r.json", tmp_path / "out"
     with out.open("wb") as stdout:

@@ -444,6 +444,9 @@ def test_the_controller_killed(hosts: Lab, space: RunSpace) -> None:
         (("--launcher", "ssh"), "no hosts"),
         (("--launcher", "local", "--hosts", "node1"), "not this host: node1"),
         (("--hosts", "node1", "--interface", "10.0.0.0/99"), "--interface"),
+        (("--hosts", "node1", "--ssh", "ssh 'x"), "No closing quotation"),
+        (("--hosts", "node1", "--ssh", "/no/such/ssh"), "there is no such program here"),
+        (("--hosts", "node1", "--ssh", " "), "there is no such program here"),
         (("--hosts", "node1", "--env", "NO_SUCH_NAME_HERE"), "not set here"),
     ],
 )

@@ -37,11 +37,11 @@ class Score:
     memory: int
 
 
-def hello(number: int) -> str:
-    """What each agent says of its host."""
+def hello() -> str:
+    """What each agent says of its host; the stub puts an address of its own for ADDRESS."""
     facts = {"name": "stub", "core_cpus": [0], "cores": 1, "available": None, "cache": 1 << 25}
     interface = {
-        "name": "eth0", "addresses": [f"10.{number >> 8}.{number & 255}.1/8"], "state": "up", "mtu": 1500,
+        "name": "eth0", "addresses": ["ADDRESS/8"], "state": "up", "mtu": 1500,
         "speed_bytes_per_second": None, "loopback": False,
     }  # fmt: skip
     told = {"type": "hello", "host": "stub", "pid": 1, "version": version("opsdist"), "python": "3.11.0"}
@@ -50,7 +50,7 @@ def hello(number: int) -> str:
 
 def launch(hosts: int, timeout: float = 60.0) -> Score:
     """Start one rank on each of so many hosts, and have them end."""
-    os.environ["STUB_HELLO"] = hello(1)
+    os.environ["STUB_HELLO"] = hello()
     began, cpu = time.monotonic(), time.process_time()
     found = crew.of(parse_hosts(f"n[1-{hosts}]"), ssh.Far(ssh=("perl", str(STUB))))
     with closing(found):

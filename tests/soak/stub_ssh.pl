@@ -15,7 +15,9 @@ sub read_frame { return read_bytes(unpack("N", read_bytes(4))); }
 
 read_frame();    # the environment
 syswrite(STDOUT, "\0opsdist agent\0");
-say_frame($ENV{STUB_HELLO});
+my ($number) = $ARGV[-2] =~ /(\d+)/;
+my $address = join(".", 10, $number >> 8, $number & 255, 1);
+say_frame($ENV{STUB_HELLO} =~ s/ADDRESS/$address/r);
 my @ranks;
 while (1) {
     my $frame = read_frame();

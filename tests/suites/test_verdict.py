@@ -70,6 +70,7 @@ CASES: dict[str, tuple[list[Fault], str, list[int], list[int], list[int]]] = {
     "the agent failed, and said at what": ([agent(error="OSError")], "crashed", [], [], []),
     "the agent had no port": ([agent(error="ResourceError")], "resource", [], [], []),
     "a rank had no memory": ([raised(1, "ResourceError")], "resource", [1], [], []),
+    "ended from outside": ([agent("outside"), agent(signal=9), waits(0, 1)], "undecided", [], [], [0]),
     "the agent hangs": ([agent()], "stuck", [], [], []),
     "the agent never spoke": ([agent("launch", "start")], "launch", [], [], []),
     "the agent is not heard of any more": ([agent("unreachable")], "transport", [], [], []),

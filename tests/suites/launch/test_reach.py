@@ -119,3 +119,12 @@ def test_an_mtu_that_others_do_not_have_is_said() -> None:
     (finding,) = judge(links)
     assert (finding.subject, finding.evidence) == ({"host": "b", "device": "eth0"}, {"mtu": 1400, "usual": 1500})
     assert judge({"a": links["a"], "c": links["c"]}) == []
+
+
+def test_an_address_that_several_hosts_have_is_nobodys() -> None:
+    """As every virtual machine has behind a NAT of its own; and a host that has no other may be named twice."""
+    nat = candidate("10.0.2.15/24", "aaa0")
+    chosen = choose({"a": [nat, candidate("10.0.0.1/24")], "b": [nat, candidate("10.0.0.2/24")]})
+    assert [str(link.address.ip) for link in chosen.values()] == ["10.0.0.1", "10.0.0.2"]
+    with pytest.raises(Unreachable, match="is it named twice"):
+        choose({"a": [candidate("10.0.0.1/24")], "again": [candidate("10.0.0.1/24")]})

@@ -83,6 +83,7 @@ def test_what_it_means_that_no_agent_came(words: str, code: int | None, kind: st
         ("Connection to n1 closed by remote host.", 255, "unreachable"),
         ("", 255, "agent"),
         ("Killed", 137, "agent"),
+        ("", -9, "outside"),
     ],
 )
 def test_what_it_means_that_an_agent_is_gone(words: str, code: int, kind: str) -> None:
