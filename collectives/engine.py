@@ -54,6 +54,7 @@ class Engine(Protocol):
     name: str
     """For people: which engine, over what."""
     transport: str
+    """Inside a host; between hosts it is TCP in any case."""
     rank: int
     size: int
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from collectives.dtypes import DTYPES, OPERATORS
-from collectives.errors import MismatchError, TransportTimeout
+from collectives.errors import MismatchError, PeerLost, TransportTimeout
 from collectives.ops import COLLECTIVES
 from collectives.transport.base import CallTag
 
@@ -35,6 +35,14 @@ def timed_out(
         f"nothing moved for {timeout:g} s: rank {rank} in step {step} of call {call.sequence} ({describe(call)}) "
         f"{' and '.join(parts)}",
         tuple(sorted({*owed, *stuck})),
+    )
+
+
+def lost(rank: int, step: int, call: CallTag, peer: int) -> PeerLost:
+    """The connection to the peer has come to its end."""
+    return PeerLost(
+        f"rank {rank} lost the connection to rank {peer} in step {step} of call {call.sequence} ({describe(call)})",
+        (peer,),
     )
 
 

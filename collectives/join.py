@@ -1,4 +1,5 @@
-"""How the ranks of a world meet and which engine they take: the native core where all have it, else the portable one.
+"""How the ranks of a world meet and which engine they take: the native core where all have it, else the portable one,
+whose messages go through ZeroMQ.
 
 May import: everything of this package that an engine needs; zmq only through the transport.
 """
@@ -23,15 +24,14 @@ def join(placement: Placement, store: Store, token: str, timeout: float, address
     """Say hello, prove the world, connect. `address` is where other hosts reach this one, by default that from which
     the store is reached. Raises RendezvousError, ResourceError."""
     world = meet(store, "world", placement, timeout, without=native.unavailable())
-    if placement.node_count > 1:
-        bind = any_port(address or towards(store.address))
-        return _portable(placement, store, token, timeout, "between hosts", bind)
+    address = (address or towards(store.address)) if placement.node_count > 1 else None
     without = [rank for rank, member in enumerate(world) if member["without"]]
     if without:
         reason, _, _ = str(world[without[0]]["without"]).partition("; ")
-        bind = f"ipc://@opsdist-{secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}"
+        here = f"ipc://@opsdist-{secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}"
+        bind = any_port(address) if address else here
         return _portable(placement, store, token, timeout, f"rank {without[0]}: {reason}", bind)
-    return open_native(placement, store, token, timeout)
+    return open_native(placement, store, token, timeout, address)
 
 
 def _portable(placement: Placement, store: Store, token: str, timeout: float, why: str, bind: str) -> Engine:

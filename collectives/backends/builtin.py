@@ -174,7 +174,7 @@ class BuiltinCommunicator:
 @dataclass(frozen=True, slots=True)
 class BuiltinBackend:
     name: str = "builtin"
-    summary: str = "opsdist's own proven plans, over shared memory or ZeroMQ"
+    summary: str = "opsdist's own proven plans, over shared memory and TCP"
     plans: bool = True
     across: bool = True
 

@@ -46,7 +46,8 @@ REGION: int
 class World:
     """The regions of all ranks of a host, by their addresses here, how patiently its ranks wait, and its last cache.
 
-    A program whose memory cannot stay in `cache` bytes from one run to the next stores past the caches.
+    Those of ranks of other hosts are 0. A program whose memory cannot stay in `cache` bytes from one run to the next
+    stores past the caches.
     """
 
     def __init__(self, rank: int, regions: list[int], length: int, spins: int, yields: int, cache: int) -> None: ...
@@ -57,6 +58,11 @@ class Channel:
     def __init__(
         self, world: World, key: int, members: list[int], me: int, place: int, eager: int, direct: int
     ) -> None: ...
+    def connect(self, member: int, descriptor: int) -> None:
+        """Reach a member on another host by a connected, non-blocking socket, which is the channel's from now on.
+
+        Not while a program runs. Raises ValueError for a member of this host, or one that is connected.
+        """
     def close(self) -> None: ...
 
 class Program:

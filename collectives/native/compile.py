@@ -23,6 +23,16 @@ def words(plan: Plan, member: int, itemsize: int) -> bytes:
     return np.array([len(plan.steps), *(total[name] for name in order), *steps], np.int64).tobytes()
 
 
+def partners(plan: Plan, member: int) -> set[int]:
+    """The members that the plan exchanges messages with."""
+    peers: set[int] = set()
+    for step in plan.steps:
+        peers.update(send.peer for send in step.sends)
+        peers.update(receive.peer for receive in step.receives)
+        peers.update(operand.peer for fold in step.folds for operand in fold.operands if isinstance(operand, Message))
+    return peers - {member}
+
+
 class _Compiler:
     def __init__(self, member: int, itemsize: int) -> None:
         self._member, self._item = member, itemsize

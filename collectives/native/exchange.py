@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterable, Sequence
 
 from collectives.errors import RendezvousError, ResourceError
 from collectives.rendezvous import Store
@@ -20,13 +21,17 @@ _LONGEST = 256
 _KNOCK_SECONDS = 0.001
 
 
-def exchange(rank: int, size: int, descriptor: int, proof: str, store: Store, timeout: float) -> list[int]:
-    """Give `descriptor` to all ranks and return theirs (one's own is -1), to be closed by the caller.
+def exchange(
+    rank: int, size: int, near: Sequence[int], descriptor: int, proof: str, store: Store, timeout: float
+) -> dict[int, int]:
+    """Give `descriptor` to the other ranks of this host and return theirs, to be closed by the caller.
 
-    `proof` is what only ranks of this run know. Raises RendezvousError naming who did not come, ResourceError.
+    `near` are the ranks of this host. All `size` ranks of the world meet for it. `proof` is what only they know. Raises
+    RendezvousError naming who did not come, ResourceError.
     """
     deadline = time.monotonic() + timeout
-    found = [-1] * size
+    found: dict[int, int] = {}
+    mine = near.index(rank)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(f"\0opsdist-regions-{proof[:16]}-{rank}-{os.getpid()}")
         listener.listen(size)
@@ -36,23 +41,23 @@ def exchange(rank: int, size: int, descriptor: int, proof: str, store: Store, ti
         hello = json.dumps({"rank": rank, "proof": proof}).encode()
         try:
             # One out, one in: descriptors under way count against a limit of the system.
-            for distance in range(1, size):
-                other = (rank + distance) % size
+            for distance in range(1, len(near)):
+                other = near[(mine + distance) % len(near)]
                 _give(names[other].encode("latin-1"), hello, descriptor, deadline)
-                _take_one(listener, found, proof, deadline)
+                _take_one(listener, found, near, proof, deadline)
         except (ConnectionError, FileNotFoundError):
-            _close(found)
+            _close(found.values())
             raise RendezvousError(f"rank {other} was gone when rank {rank} came to it", (other,)) from None
         except TimeoutError:
-            missing = [other for other in range(size) if found[other] < 0 and other != rank]
-            _close(found)
+            missing = [other for other in near if other not in found and other != rank]
+            _close(found.values())
             raise RendezvousError(
                 f"rank {rank} was not given the memory of rank{'s' * (len(missing) > 1)} "
                 f"{', '.join(map(str, missing))} within {timeout:g} s",
                 tuple(missing),
             ) from None
         except OSError as error:
-            _close(found)
+            _close(found.values())
             raise ResourceError(f"rank {rank} cannot share memory: {error.strerror}; raise `ulimit -n`") from None
     return found
 
@@ -69,7 +74,7 @@ def _give(name: bytes, hello: bytes, descriptor: int, deadline: float) -> None:
         socket.send_fds(peer, [hello], [descriptor])
 
 
-def _take_one(listener: socket.socket, found: list[int], proof: str, deadline: float) -> None:
+def _take_one(listener: socket.socket, found: dict[int, int], near: Sequence[int], proof: str, deadline: float) -> None:
     """From whoever comes next; strangers are sent away."""
     while True:
         listener.settimeout(_left(deadline))
@@ -78,7 +83,7 @@ def _take_one(listener: socket.socket, found: list[int], proof: str, deadline: f
             peer.settimeout(_left(deadline))
             data, descriptors, _, _ = socket.recv_fds(peer, _LONGEST, 1)
         rank = _rank(data, proof)
-        if rank is not None and descriptors and 0 <= rank < len(found) and found[rank] < 0:
+        if rank is not None and descriptors and rank in near and rank not in found:
             found[rank] = descriptors[0]
             return
         _close(descriptors)
@@ -99,7 +104,6 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _close(descriptors: list[int]) -> None:
+def _close(descriptors: Iterable[int]) -> None:
     for descriptor in descriptors:
-        if descriptor >= 0:
-            os.close(descriptor)
+        os.close(descriptor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -28,6 +29,14 @@ class Ended:
 def program(name: str) -> list[str]:
     """The command of a rank that runs a function of programs.py."""
     return [sys.executable, "-m", "tests.collectives.programs", name]
+
+
+def free_port() -> int:
+    """One that was free a moment ago; another process may take it, but hardly in this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def run_ranks(

@@ -13,23 +13,32 @@ from collectives.binding import resolve
 from collectives.dtypes import Array
 from collectives.errors import UsageError
 from tests.collectives.inproc_world import communicators
-from tests.collectives.processes import assert_well, program, run_ranks
+from tests.collectives.processes import assert_well, free_port, program, run_ranks
 from tests.leftovers import RunSpace
+
+PROGRAMS = [
+    ("every_collective", 3),
+    ("every_dtype_and_operator", 2),
+    ("point_to_point", 3),
+    ("groups", 4),
+    ("works", 3),
+    ("timing", 2),
+]
+
+
+@pytest.mark.parametrize(("name", "size"), PROGRAMS)
+def test_real_processes(space: RunSpace, name: str, size: int) -> None:
+    assert_well(run_ranks(space, program(name), size))
 
 
 @pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("every_collective", 3),
-        ("every_dtype_and_operator", 2),
-        ("point_to_point", 3),
-        ("groups", 4),
-        ("works", 3),
-        ("timing", 2),
-    ],
+    ("name", "size", "local_size"), [(*row, local) for row in PROGRAMS for local in (1, 2) if local < row[1]]
 )
-def test_real_processes(space: RunSpace, name: str, size: int) -> None:
-    assert_well(run_ranks(space, program(name), size))
+def test_real_processes_on_several_hosts(space: RunSpace, name: str, size: int, local_size: int) -> None:
+    """Where there is no core, over ZeroMQ."""
+    store = f"tcp://127.0.0.1:{free_port()}"
+    variables = {"OPSDIST_LOCAL_SIZE": str(local_size), "OPSDIST_STORE": store}
+    assert_well(run_ranks(space, program(name), size, **variables))
 
 
 def test_a_peer_that_left_is_named(space: RunSpace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import socket
 import subprocess
 import sys
 import textwrap
@@ -13,7 +12,7 @@ import pytest
 
 import collectives
 from collectives.errors import CollectiveError
-from tests.collectives.processes import PATIENCE, ROOT, assert_well, run_ranks
+from tests.collectives.processes import PATIENCE, ROOT, assert_well, free_port, run_ranks
 from tests.leftovers import RunSpace
 
 
@@ -43,11 +42,8 @@ def test_without_a_launcher_it_is_a_world_of_one(space: RunSpace) -> None:
 
 
 def test_tcp_works_as_well(space: RunSpace) -> None:
-    """A port that was free a moment ago; another process may take it, but hardly in this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    assert_well(run_ranks(space, [sys.executable, "-c", five_lines()], 2, OPSDIST_STORE=f"tcp://127.0.0.1:{port}"))
+    store = f"tcp://127.0.0.1:{free_port()}"
+    assert_well(run_ranks(space, [sys.executable, "-c", five_lines()], 2, OPSDIST_STORE=store))
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])

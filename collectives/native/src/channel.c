@@ -57,10 +57,19 @@ od_channel *od_channel_open(od_world *world, uint64_t key, const int *members, i
     return channel;
 }
 
-void od_channel_close(od_channel *channel) { free(channel); }
+void od_channel_close(od_channel *channel) {
+    if (channel) od_wires_close(&channel->wires);
+    free(channel);
+}
+
+bool od_channel_connect(od_channel *channel, int member, int descriptor) {
+    channel->peers[member].wire = od_wires_add(&channel->wires, descriptor);
+    return channel->peers[member].wire != NULL;
+}
 
 bool od_peer_ready(od_channel *channel, od_peer *peer) {
-    if (peer->inbox) return true;
+    if (peer->inbox || peer->wire) return true;
+    if (!channel->world->regions[peer->rank]) return false;
     od_directory_row *row = row_of(channel->world, peer->rank, channel->key, channel->key);
     if (!row) return false;
     od_inbox *inbox = (od_inbox *)(channel->world->regions[peer->rank] + row->place);

@@ -8,8 +8,9 @@
 
 #include "shared.h"
 #include "wait.h"
+#include "wire.h"
 
-/* The regions of all ranks of this host, as mapped here. All are of one length. */
+/* The regions of all ranks of this host, as mapped here, and NULL for ranks of others. All are of one length. */
 typedef struct {
     uint64_t length;
     int ranks, rank;
@@ -21,6 +22,7 @@ typedef struct {
 
 typedef struct {
     int rank;
+    od_wire *wire;   /* to a member on another host, once it is connected; what follows is for those on this one */
     od_inbox *inbox; /* the member's; NULL until it has opened the group */
     od_lane *out;    /* this rank's lane in it */
     od_lane *in;     /* the member's lane in this rank's inbox */
@@ -39,6 +41,7 @@ typedef struct {
     size_t direct; /* longer messages are read and written where they lie, if peers can; alike on all members */
     int size, me;
     _Atomic int closed;
+    od_wires wires;
     od_peer peers[];
 } od_channel;
 
@@ -50,10 +53,13 @@ size_t od_inbox_length(int size, size_t eager);
 od_channel *od_channel_open(od_world *world, uint64_t key, const int *members, int size, int me, uint64_t place,
                             size_t eager, size_t direct);
 
-/* Take the group out of the directory. */
 void od_channel_close(od_channel *channel);
 
-/* Whether the member has opened the group too; looks it up until then. */
+/* Reach a member on another host by a connected, non-blocking socket, which is the channel's from now on. False when
+ * memory is out. Not while a program runs. */
+bool od_channel_connect(od_channel *channel, int member, int descriptor);
+
+/* Whether the member can be sent to: it has opened the group too, or is connected. */
 bool od_peer_ready(od_channel *channel, od_peer *peer);
 
 #endif

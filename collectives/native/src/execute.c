@@ -9,6 +9,7 @@
 #include "execute.h"
 
 #include "messages.h"
+#include "remote.h"
 
 static bool advance_send(run *now, od_send *send) {
     od_peer *peer = send->peer;
@@ -29,6 +30,7 @@ static bool advance_send(run *now, od_send *send) {
     }
     bool whole = !fold || fold->done;
     if (!od_peer_ready(now->channel, peer)) return false;
+    if (peer->wire) return send_remote(now, send, ready, whole);
     if (send->state == OD_MOVING) { /* the fold writes it to its receiver */
         if (!whole || !lane_free(peer)) return false;
         publish(now, peer, next_entry(peer), OD_PUSHED, send->length);
@@ -86,6 +88,7 @@ static bool assist(run *now) {
 
 static bool advance_receive(run *now, od_incoming *incoming) {
     if (blocked(now, incoming) || !od_peer_ready(now->channel, incoming->peer)) return false;
+    if (incoming->peer->wire) return receive_remote(now, incoming);
     bool moved = false;
     while (incoming->state != OD_DONE) {
         const od_entry *entry = arrived(now, incoming);
@@ -105,6 +108,14 @@ static bool advance_receive(run *now, od_incoming *incoming) {
     return moved;
 }
 
+/* Whether the next piece of an operand is there; then `at` and `available` tell. */
+static inline bool operand(run *now, od_incoming *incoming) {
+    const od_entry *entry = arrived(now, incoming);
+    if (!entry) return false;
+    incoming->at = piece(now, incoming, entry, &incoming->available);
+    return incoming->at != NULL;
+}
+
 /* Whether the next piece of every operand is there; `*length` becomes what all have. */
 static bool operands_ready(run *now, const od_bound_fold *fold, size_t *length) {
     for (int i = 0; i < fold->operands_number; i++) {
@@ -112,10 +123,7 @@ static bool operands_ready(run *now, const od_bound_fold *fold, size_t *length) 
         od_incoming *incoming = &now->program->incoming[fold->operands[i].incoming];
         if (incoming->state == OD_WAITING) {
             if (blocked(now, incoming) || !od_peer_ready(now->channel, incoming->peer)) return false;
-            const od_entry *entry = arrived(now, incoming);
-            if (!entry) return false;
-            incoming->at = piece(now, incoming, entry, &incoming->available);
-            if (!incoming->at) return false;
+            if (!(incoming->peer->wire ? operand_remote(now, incoming) : operand(now, incoming))) return false;
             incoming->state = OD_MOVING;
         }
         if (incoming->available < *length) *length = incoming->available;
@@ -172,7 +180,7 @@ static bool advance_fold(run *now, od_bound_fold *fold, int number) {
             incoming->available -= length;
             if (!incoming->available) {
                 incoming->state = OD_WAITING;
-                used(incoming, fold->position - incoming->taken);
+                (incoming->peer->wire ? used_remote : used)(incoming, fold->position - incoming->taken);
             }
         }
         moved = true;
@@ -182,6 +190,11 @@ static bool advance_fold(run *now, od_bound_fold *fold, int number) {
 
 /* ---- running ---- */
 
+/* Whether a message may be read or written where it lies. Both ends ask. */
+static inline bool large(const run *now, const od_peer *peer, size_t length) {
+    return length > now->channel->direct && !peer->wire;
+}
+
 static void enter(run *now) {
     od_program *program = now->program;
     od_step *step = now->step;
@@ -189,7 +202,7 @@ static void enter(run *now) {
         od_incoming *incoming = &program->incoming[i];
         incoming->state = OD_WAITING;
         incoming->taken = 0;
-        incoming->ordinal = incoming->length > now->channel->direct ? ++incoming->peer->large_in : 0;
+        incoming->ordinal = large(now, incoming->peer, incoming->length) ? ++incoming->peer->large_in : 0;
         incoming->offered = false;
         if (incoming->ordinal && incoming->spans_number == 1 && incoming->spans->place >= 0) offer(now, incoming);
     }
@@ -197,7 +210,7 @@ static void enter(run *now) {
         od_send *send = &program->sends[i];
         send->state = OD_WAITING;
         send->sent = 0;
-        send->ordinal = send->length > now->channel->direct ? ++send->peer->large_out : 0;
+        send->ordinal = large(now, send->peer, send->length) ? ++send->peer->large_out : 0;
     }
     for (int i = step->folds; i < step->folds + step->folds_number; i++) {
         program->folds[i].position = 0;
@@ -265,7 +278,7 @@ static bool run_step(run *now, od_waiter *waiter) {
     }
     bool done = pass(now, &moved);
     while (!done) {
-        if (now->result->outcome == OD_MISMATCH) return false;
+        if (now->result->outcome != OD_FINE) return false;
         if (moved || assist(now))
             od_moved(waiter);
         else if (od_wait(waiter) && give_up(now, waiter))
@@ -302,7 +315,9 @@ od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence
         .runner = runner, .channel = runner->channel, .program = program, .call = result.mine, .result = &result,
         .item = od_item_size(program->dtype),
     };
-    od_waiter waiter = {.patience = runner->channel->world->patience, .inbox = runner->channel->inbox};
+    od_waiter waiter = {
+        .patience = runner->channel->world->patience, .inbox = runner->channel->inbox, .wires = &runner->channel->wires,
+    };
     od_moved(&waiter);
     program->streaming = past_caches(runner->channel->world, program);
     for (int i = 0; i < program->steps_number; i++) {

@@ -8,6 +8,7 @@ typedef enum {
     OD_FINE,
     OD_TIMED_OUT,   /* nothing moved for longer than the deadline */
     OD_MISMATCH,    /* a peer is in another call, or sends another length than this rank expects */
+    OD_LOST,        /* the connection to a member has come to its end */
     OD_INTERRUPTED, /* the caller's `interrupted` said so */
     OD_CLOSED       /* the channel was closed meanwhile */
 } od_outcome;
@@ -17,8 +18,8 @@ typedef struct {
     od_outcome outcome;
     int step;
     od_call mine;
+    int member; /* of a mismatch, or lost */
     /* of a mismatch */
-    int member;
     od_call theirs;
     uint64_t their_length, my_length;
     uint32_t their_step;

@@ -34,12 +34,14 @@ static inline bool lane_free(od_peer *peer) {
 
 static inline od_entry *next_entry(od_peer *peer) { return &peer->out->entries[peer->posted % OD_SLOTS]; }
 
+static inline uint32_t step_number(const run *now) { return (uint32_t)(now->step - now->program->steps); }
+
 static inline void publish(run *now, od_peer *peer, od_entry *entry, od_kind kind, uint64_t length) {
     entry->sequence = now->call.sequence;
     entry->signature = now->call.signature;
     entry->count = now->call.count;
     entry->length = length;
-    entry->step = (uint32_t)(now->step - now->program->steps);
+    entry->step = step_number(now);
     entry->kind = kind;
     atomic_store_explicit(&entry->turn, (uint32_t)++peer->posted, memory_order_release);
     od_ring(peer->inbox);
@@ -134,15 +136,20 @@ static inline void offer(run *now, od_incoming *incoming) {
     incoming->offered = true;
 }
 
-static inline bool mismatch(run *now, const od_incoming *incoming, const od_entry *entry) {
+static inline bool mismatch(run *now, const od_incoming *incoming, od_call theirs, uint64_t length, uint32_t step) {
     od_result *result = now->result;
     result->outcome = OD_MISMATCH;
     result->member = (int)(incoming->peer - now->channel->peers);
-    result->theirs = (od_call){entry->signature, entry->count, entry->sequence};
-    result->their_length = entry->length;
+    result->theirs = theirs;
+    result->their_length = length;
     result->my_length = incoming->length;
-    result->their_step = entry->step;
+    result->their_step = step;
     return false;
+}
+
+static inline const od_entry *unexpected(run *now, const od_incoming *incoming, const od_entry *entry) {
+    mismatch(now, incoming, (od_call){entry->signature, entry->count, entry->sequence}, entry->length, entry->step);
+    return NULL;
 }
 
 /* The entry whose turn it is from this peer, if it is there and what is expected. */
@@ -151,10 +158,8 @@ static inline const od_entry *arrived(run *now, const od_incoming *incoming) {
     const od_entry *entry = &peer->in->entries[peer->taken % OD_SLOTS];
     if (atomic_load_explicit(&entry->turn, memory_order_acquire) != (uint32_t)(peer->taken + 1)) return NULL;
     if (entry->sequence != now->call.sequence || entry->signature != now->call.signature ||
-        entry->count != now->call.count || entry->length != incoming->length) {
-        mismatch(now, incoming, entry);
-        return NULL;
-    }
+        entry->count != now->call.count || entry->length != incoming->length)
+        return unexpected(now, incoming, entry);
     return entry;
 }
 
@@ -166,7 +171,7 @@ static inline const unsigned char *piece(run *now, const od_incoming *incoming, 
         const od_world *world = now->channel->world;
         *length = incoming->length;
         if (entry->body.place > world->length || *length > world->length - entry->body.place) {
-            mismatch(now, incoming, entry);
+            unexpected(now, incoming, entry);
             return NULL;
         }
         return world->regions[peer->rank] + entry->body.place;

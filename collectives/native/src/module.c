@@ -21,6 +21,6 @@ static PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__core(void) {
     PyObject *module = PyModule_Create(&definition);
-    if (module && od_python_add_types(module)) Py_CLEAR(module);
+    if (module && (od_python_add_channel(module) || od_python_add_program(module))) Py_CLEAR(module);
     return module;
 }

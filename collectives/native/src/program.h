@@ -16,12 +16,6 @@ typedef struct {
 } od_buffer;
 
 typedef struct {
-    unsigned char *at;
-    size_t length;
-    int64_t place;
-} od_span;
-
-typedef struct {
     void *to;
     const void *from;
     size_t length;

@@ -15,11 +15,15 @@ PyObject *od_python_choose(PyObject *module, PyObject *arguments);
 /* python_traffic.c */
 PyObject *od_python_traffic(PyObject *module, PyObject *arguments);
 
-/* python_channel.c */
-int od_python_add_types(PyObject *module);
+/* python_channel.c: World and Channel, and the constants of the core */
+int od_python_add_channel(PyObject *module);
+PyObject *od_python_inbox_length(PyObject *module, PyObject *arguments);
+
+/* python_program.c: Program */
+int od_python_add_program(PyObject *module);
 PyObject *od_python_time(PyObject *module, PyObject *arguments);
 PyObject *od_python_overhead(PyObject *module, PyObject *arguments);
-PyObject *od_python_inbox_length(PyObject *module, PyObject *arguments);
+
 /* foreign.c */
 PyObject *od_time_foreign(PyObject *module, PyObject *arguments);
 PyObject *od_foreign_functions(PyObject *module, PyObject *arguments);

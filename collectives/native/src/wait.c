@@ -43,6 +43,7 @@ static void mark(od_waiter *waiter) {
 }
 
 static void nap(od_waiter *waiter) {
+    if (od_wires_nap(waiter->wires, FIRST_NAP)) return;
     struct timespec time = {.tv_sec = 0, .tv_nsec = waiter->nap};
     syscall(SYS_futex, &waiter->inbox->bell, FUTEX_WAIT, waiter->bell, &time, NULL, 0);
     if (waiter->nap < LONGEST_NAP) waiter->nap *= 2;

@@ -2,7 +2,8 @@
  *
  * Who brings news looks whether its receiver sleeps and only then pays for a system call. That look and the sleeper's last
  * look for news are not ordered against each other, which would cost every message a full barrier; so a wake-up can be
- * missed, and naps are short: a missed one costs a nap, never a hang.
+ * missed, and naps are short: a missed one costs a nap, never a hang. Where news may come from another host, the nap is one
+ * on its sockets, and the doorbell is looked at after it.
  */
 #ifndef OPSDIST_WAIT_H
 #define OPSDIST_WAIT_H
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "shared.h"
+#include "wire.h"
 
 /* How long to spin and to yield, in rounds of polling. */
 typedef struct {
@@ -20,6 +22,7 @@ typedef struct {
 typedef struct {
     od_patience patience;
     od_inbox *inbox;
+    const od_wires *wires;
     uint32_t rounds;
     uint32_t bell; /* as it was when the inbox was marked */
     bool marked;   /* peers have been told that this rank is about to sleep */

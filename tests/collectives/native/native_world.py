@@ -12,21 +12,33 @@ from collectives.backends.builtin import BuiltinCommunicator
 from collectives.dtypes import DTYPES, OPERATORS, Array
 from collectives.native.engine import NativeEngine
 from collectives.native.region import Region
+from collectives.native.wires import Wires
 from collectives.ops import COLLECTIVES, Collective
 from collectives.schedule import Shape
 from collectives.transport.base import CallTag
 from tests.collectives.inproc_world import PATIENCE, run_threads
 
+TOKEN = "token"
+
 
 @contextlib.contextmanager
 def engines(
-    size: int, timeout: float = PATIENCE, crowded: bool = True, reach: int = 256 << 20
+    size: int, timeout: float = PATIENCE, crowded: bool = True, reach: int = 256 << 20, nodes: Sequence[int] = ()
 ) -> Iterator[list[NativeEngine]]:
-    """One a rank, and gone afterwards."""
+    """One a rank, and gone afterwards. Ranks are on one host, or on those that `nodes` says."""
     regions = [Region(reach) for _ in range(size)]
     for region in regions:
         region.reserve_directory()
-    world = [NativeEngine(rank, regions[rank], regions, crowded, timeout) for rank in range(size)]
+    nodes = nodes or [0] * size
+    several = len(set(nodes)) > 1
+    wires = [Wires(rank, "127.0.0.1", TOKEN) if several else None for rank in range(size)]
+    doors = [("127.0.0.1", wire.port) for wire in wires if wire]
+    world = []
+    for rank, wire in enumerate(wires):
+        if wire:
+            wire.learn(doors)
+        seen = [region if nodes[other] == nodes[rank] else None for other, region in enumerate(regions)]
+        world.append(NativeEngine(rank, regions[rank], seen, crowded, timeout, wire))
     try:
         yield world
     finally:
@@ -35,9 +47,11 @@ def engines(
 
 
 @contextlib.contextmanager
-def communicators(size: int, timeout: float = PATIENCE) -> Iterator[list[BuiltinCommunicator]]:
-    with engines(size, timeout) as world:
-        yield [BuiltinCommunicator(engine, range(size), "token", "world", engine.close) for engine in world]
+def communicators(
+    size: int, timeout: float = PATIENCE, nodes: Sequence[int] = ()
+) -> Iterator[list[BuiltinCommunicator]]:
+    with engines(size, timeout, nodes=nodes) as world:
+        yield [BuiltinCommunicator(engine, range(size), TOKEN, "world", engine.close) for engine in world]
 
 
 def tag(collective: str, operator: str = "sum", dtype: str = "float32", root: int = 0, count: int = 0) -> CallTag:

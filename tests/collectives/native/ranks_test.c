@@ -1,4 +1,5 @@
-/* Runs scenarios: all ranks of a world as threads of this process, on shared memory that is plain memory.
+/* Runs scenarios: all ranks of a world as threads of this process, on shared memory that is plain memory, and on sockets
+ * between those that are on different hosts.
  *
  *     ranks_test FILE...      a file is what scenarios.py writes: programs, buffers, and what must be in them afterwards
  *
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "execute.h"
 #include "fold.h"
@@ -20,7 +22,7 @@ typedef struct {
 } rank_header;
 
 typedef struct {
-    int64_t ranks, times, dtype, operator_, divisor, eager, direct, streaming, region_length, spins;
+    int64_t ranks, times, dtype, operator_, divisor, eager, direct, streaming, region_length, spins, nodes;
 } header;
 
 typedef struct {
@@ -31,6 +33,7 @@ typedef struct {
     int64_t *words;
     unsigned char *fill, *expected;
     pthread_barrier_t *ready;
+    int sockets[64]; /* to each rank of another host */
     unsigned seed;
     const char *file;
 } job;
@@ -66,6 +69,8 @@ static void *run_rank(void *argument) {
     od_channel *channel = od_channel_open(mine->world, 77, members, size, mine->rank, place, (size_t)scenario->eager,
                                           (size_t)scenario->direct);
     if (!channel) die(mine->file, "no channel");
+    for (int i = 0; i < size; i++)
+        if (!mine->world->regions[i] && !od_channel_connect(channel, i, mine->sockets[i])) die(mine->file, "no memory");
     size_t block = (size_t)(head->block_length + head->scratch_length) + OD_LINE;
     unsigned char *memory = head->registered ? region + buffers_place : aligned_alloc(OD_LINE, block / OD_LINE * OD_LINE);
     int64_t seen = head->registered ? (int64_t)buffers_place : -1;
@@ -101,6 +106,16 @@ static void *run_rank(void *argument) {
     return NULL;
 }
 
+/* Connect two ranks. Little fits into the sockets, so that messages go in pieces and senders are held back. */
+static void connect_pair(job *one, job *other) {
+    int ends[2], room = 4096;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends)) die(one->file, "no sockets");
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    one->sockets[other->rank] = ends[0];
+    other->sockets[one->rank] = ends[1];
+}
+
 static void run_file(const char *file) {
     FILE *from = fopen(file, "rb");
     if (!from) die(file, "cannot be read");
@@ -122,7 +137,8 @@ static void run_file(const char *file) {
         if (!worlds[i]) die(file, "no memory");
         *worlds[i] = (od_world){.length = (uint64_t)scenario->region_length, .ranks = ranks, .rank = i,
                                 .patience = {(uint32_t)scenario->spins, 20}};
-        memcpy(worlds[i]->regions, regions, (size_t)ranks * sizeof *regions);
+        for (int j = 0; j < ranks; j++) /* ranks are dealt to the hosts in turn */
+            worlds[i]->regions[j] = i % scenario->nodes == j % scenario->nodes ? regions[j] : NULL;
         rank_header *head = take(from, file, sizeof *head);
         jobs[i] = (job){.scenario = *scenario, .head = *head, .rank = i, .world = worlds[i], .ready = &ready,
                         .seed = (unsigned)i * 7919 + 1, .file = file};
@@ -132,6 +148,9 @@ static void run_file(const char *file) {
         free(head);
     }
     fclose(from);
+    for (int i = 0; i < ranks; i++)
+        for (int j = 0; j < i; j++)
+            if (!worlds[i]->regions[j]) connect_pair(&jobs[i], &jobs[j]);
     for (int i = 0; i < ranks; i++)
         if (pthread_create(&threads[i], NULL, run_rank, &jobs[i])) die(file, "no thread");
     for (int i = 0; i < ranks; i++) pthread_join(threads[i], NULL);

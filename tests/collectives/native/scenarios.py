@@ -16,7 +16,7 @@ from collectives.schedule import Shape
 from tests.collectives import inproc_world
 
 _REGION = 8 << 20
-_HEADER, _RANK = struct.Struct("<10q"), struct.Struct("<8q")
+_HEADER, _RANK = struct.Struct("<11q"), struct.Struct("<8q")
 
 
 def write_all(folder: Path, times: int, seed: int = 1) -> list[str]:
@@ -25,15 +25,16 @@ def write_all(folder: Path, times: int, seed: int = 1) -> list[str]:
     files = []
     for collective in ALGORITHMS.values():
         for row in collective.values():
-            for size in (2, draw.choice((3, 4, 5))):
-                path = folder / f"{row.collective}-{row.name}-{size}"
-                if write(path, row, size, times, draw):
+            for size, nodes in ((2, 1), (draw.choice((3, 4, 5)), 1), (2, 2), (draw.choice((3, 4, 5)), 2)):
+                path = folder / f"{row.collective}-{row.name}-{size}-{nodes}"
+                if write(path, row, size, nodes, times, draw):
                     files.append(str(path))
     return files
 
 
-def write(path: Path, row: Algorithm, size: int, times: int, draw: random.Random) -> bool:
-    """One scenario, with lengths below and above what goes through slots; whether the algorithm serves that size."""
+def write(path: Path, row: Algorithm, size: int, nodes: int, times: int, draw: random.Random) -> bool:
+    """One scenario, with lengths below and above what goes through slots; whether the algorithm serves that size. Ranks
+    are dealt to the nodes in turn."""
     collective = COLLECTIVES[row.collective]
     dtype, operator = draw.choice(list(DTYPES)), draw.choice(list(OPERATORS)) if collective.reduces else "sum"
     item, in_place = DTYPES[dtype], collective.alias is not None and draw.random() < 0.3
@@ -53,7 +54,7 @@ def write(path: Path, row: Algorithm, size: int, times: int, draw: random.Random
     eager = draw.choice((256, 1024))
     data = _HEADER.pack(
         size, times, list(DTYPES).index(dtype), list(OPERATORS).index(operator), divisor, eager,
-        draw.choice((eager, 4 * eager)), draw.random() < 0.3, _REGION, draw.choice((0, 50)),
+        draw.choice((eager, 4 * eager)), draw.random() < 0.3, _REGION, draw.choice((0, 50)), nodes,
     )  # fmt: skip
     for rank, shape in enumerate(shapes):
         data += _rank(row, shape, rank, fills[rank], wanted[rank], registered[rank])

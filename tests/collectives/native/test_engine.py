@@ -60,10 +60,22 @@ def test_every_plan_has_the_bits_of_the_portable_engine(row: Algorithm) -> None:
                 compare(world, next(groups), row, number, draw, "float32", draw.choice(list(OPERATORS)))
 
 
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row.collective}-{row.name}" for row in ROWS])
+def test_every_plan_has_the_same_bits_across_hosts(row: Algorithm) -> None:
+    """Some pairs share memory and others a connection, in every mixture."""
+    draw, groups = random.Random(row.name), count(1)
+    for nodes in ((0, 1), (0, 1, 2), (0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1), (0, 1, 1, 2, 2, 0, 3, 3)):
+        size = len(nodes)
+        with engines(size, nodes=nodes) as world:
+            for number in (0, 1, size - 1, 3 * size + 1, 3000, 100_003):
+                compare(world, next(groups), row, number, draw, "float32", draw.choice(list(OPERATORS)))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_dtype_and_operator(dtype: str) -> None:
+@pytest.mark.parametrize("nodes", [(0, 0, 0), (0, 1, 2)], ids=["one host", "three hosts"])
+def test_every_dtype_and_operator(dtype: str, nodes: tuple[int, ...]) -> None:
     draw, groups = random.Random(dtype), count(1)
-    with engines(3) as world:
+    with engines(3, nodes=nodes) as world:
         for operator in OPERATORS:
             for name in ("one_shot", "two_shot", "ring"):
                 for number in (5, 20_011):

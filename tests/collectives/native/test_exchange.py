@@ -7,7 +7,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,8 @@ from tests.leftovers import until
 
 PROOF = "0123456789abcdef"
 TOKEN = "token"
+_LISTENING = 1 << 16
+"""The flag that /proc/net/unix shows of a socket that can be connected to."""
 
 
 @pytest.fixture(name="server")
@@ -40,13 +42,15 @@ def descriptors() -> set[str]:
     return set(os.listdir("/proc/self/fd"))
 
 
-def swap(server: StoreServer, rank: int, size: int, proof: str = PROOF, timeout: float = 20.0) -> list[int]:
-    """What this rank is given; its own region says who it is in its first byte."""
+def swap(
+    server: StoreServer, rank: int, size: int, proof: str = PROOF, timeout: float = 20.0, near: Sequence[int] = ()
+) -> dict[int, int]:
+    """What this rank is given, all being near unless told; its own region says who it is in its first byte."""
     region = Region(HUGE)
     region.allocate(1, np.dtype(np.uint8))[:] = rank + 1
     store = Store(server.address, TOKEN)
     try:
-        return exchange(rank, size, region.descriptor, proof, store, timeout)
+        return exchange(rank, size, near or range(size), region.descriptor, proof, store, timeout)
     finally:
         store.close()
         region.close()
@@ -56,10 +60,20 @@ def swap(server: StoreServer, rank: int, size: int, proof: str = PROOF, timeout:
 def test_every_rank_gets_the_memory_of_every_other(server: StoreServer, size: int) -> None:
     found = run_threads([lambda rank=rank: swap(server, rank, size) for rank in range(size)])  # type: ignore[misc]
     for rank, given in enumerate(found):
-        assert given[rank] == -1
-        for other in set(range(size)) - {rank}:
-            os.close(given[other])
-        assert len({descriptor for descriptor in given if descriptor >= 0}) == size - 1
+        assert set(given) == set(range(size)) - {rank}
+        assert len(set(given.values())) == size - 1
+        for descriptor in given.values():
+            os.close(descriptor)
+
+
+def test_ranks_of_two_hosts_give_theirs_to_their_neighbours_alone(server: StoreServer) -> None:
+    hosts = [(0, 2), (1, 3, 4)]
+    near = {rank: host for host in hosts for rank in host}
+    found = run_threads([lambda rank=rank: swap(server, rank, 5, near=near[rank]) for rank in range(5)])  # type: ignore[misc]
+    for rank, given in enumerate(found):
+        assert set(given) == set(near[rank]) - {rank}
+        for descriptor in given.values():
+            os.close(descriptor)
 
 
 def test_who_does_not_come_is_named_and_nothing_is_kept(server: StoreServer) -> None:
@@ -84,14 +98,14 @@ def test_strangers_are_sent_away(server: StoreServer) -> None:
     before = descriptors()
     stranger = threading.Event()
 
-    def rank(number: int) -> list[int]:
+    def rank(number: int) -> dict[int, int]:
         if number == 1:
             assert stranger.wait(20.0)
         return swap(server, number, 2)
 
     def knock() -> None:
         name = f"opsdist-regions-{PROOF}-0-{os.getpid()}"
-        until(lambda: f"@{name}" in Path("/proc/net/unix").read_text(), 20.0, "the socket of rank 0")
+        until(lambda: _listens(name), 20.0, "the socket of rank 0")
         true = b'{"rank": 7, "proof": "%s"}' % PROOF.encode()
         for number, words in enumerate((b"no json", b"{}", b'{"rank": 1, "proof": "wrong"}', true)):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
@@ -104,6 +118,11 @@ def test_strangers_are_sent_away(server: StoreServer) -> None:
     os.close(first[1])
     os.close(second[0])
     assert descriptors() == before
+
+
+def _listens(name: str) -> bool:
+    sockets = [line.split() for line in Path("/proc/net/unix").read_text().splitlines() if line.endswith(f"@{name}")]
+    return any(int(fields[3], 16) & _LISTENING for fields in sockets)
 
 
 def test_a_world_that_was_closed_leaves_no_descriptor(server: StoreServer) -> None:

@@ -24,12 +24,14 @@ ALLOWED = 0.050
 """Seconds of CPU for a second of waiting."""
 
 
+@pytest.mark.parametrize("nodes", [(0, 0), (0, 1)], ids=["one host", "two hosts"])
 @pytest.mark.parametrize("crowded", [True, False])
-def test_who_waits_a_second_for_a_late_peer_uses_hardly_any_cpu(crowded: bool) -> None:
-    with native_world.engines(2, timeout=1.0, crowded=crowded) as (engine, _):
-        comm = BuiltinCommunicator(engine, range(2), "token", "world", engine.close)
+def test_who_waits_a_second_for_a_late_peer_uses_hardly_any_cpu(crowded: bool, nodes: tuple[int, ...]) -> None:
+    with native_world.engines(2, timeout=1.0, crowded=crowded, nodes=nodes) as (engine, peer):
+        first, second = (BuiltinCommunicator(each, range(2), "token", "world", each.close) for each in (engine, peer))
+        run_threads([first.barrier, second.barrier])  # which connects them, where they are on two hosts
         data = np.ones(5, np.float32)
-        call = comm.bind("allreduce", data, np.zeros(5, np.float32))
+        call = first.bind("allreduce", data, np.zeros(5, np.float32))
         used = time.thread_time()
         with pytest.raises(TransportTimeout, match="nothing moved for 1 s"):
             call.run()
@@ -59,8 +61,10 @@ def _asleep(comm: BuiltinCommunicator) -> bool:
     return any(len(call) > 1 and call[1].startswith("0x") and int(call[1], 16) in inside for call in waits)
 
 
-def test_ctrl_c_ends_a_wait() -> None:
-    with native_world.communicators(2) as (comm, _):
+@pytest.mark.parametrize("nodes", [(0, 0), (0, 1)], ids=["one host", "two hosts"])
+def test_ctrl_c_ends_a_wait(nodes: tuple[int, ...]) -> None:
+    with native_world.communicators(2, nodes=nodes) as (comm, peer):
+        run_threads([comm.barrier, peer.barrier])
         data = np.ones(5, np.float32)
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
@@ -69,7 +73,8 @@ def test_ctrl_c_ends_a_wait() -> None:
             comm.barrier()
 
 
-def test_a_timed_loop_keeps_the_numbers_of_calls_in_step() -> None:
+@pytest.mark.parametrize("nodes", [(0, 0, 0), (0, 1, 1)], ids=["one host", "two hosts"])
+def test_a_timed_loop_keeps_the_numbers_of_calls_in_step(nodes: tuple[int, ...]) -> None:
     """Loops, single calls and works of one group follow each other on all ranks."""
 
     def body(comm: BuiltinCommunicator) -> list[float]:
@@ -85,7 +90,7 @@ def test_a_timed_loop_keeps_the_numbers_of_calls_in_step() -> None:
             found.append(float(out[-1]))
         return found
 
-    with native_world.communicators(3) as world:
+    with native_world.communicators(3, nodes=nodes) as world:
         assert run_threads([lambda comm=comm: body(comm) for comm in world]) == [[6.0] * 3] * 3  # type: ignore[misc]
 
 
