@@ -232,6 +232,7 @@ static inline bool advance_sends(run *now, bool *moved) {
 /* Go once over all that is under way; whether all is done. */
 static inline bool pass(run *now, bool *moved) {
     od_program *program = now->program;
+    if (now->channel->wires.number) od_wires_look(&now->channel->wires);
     od_step *step = now->step;
     bool done = advance_sends(now, moved);
     for (int i = step->folds; i < step->folds + step->folds_number; i++) {

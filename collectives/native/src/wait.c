@@ -10,6 +10,9 @@
 
 #define FIRST_NAP 1000000 /* ns */
 #define LONGEST_NAP 16000000
+/* Rounds of spinning and of yielding for what comes from another host, at the most: each has a system call for every
+ * connection, and sleeping costs less than the way there and back. */
+#define MOST_FOR_WIRES 200
 #define CLOCK_ROUNDS 64 /* while yielding, the clock is read every so many rounds */
 
 int64_t od_now(void) {
@@ -49,13 +52,17 @@ static void nap(od_waiter *waiter) {
     if (waiter->nap < LONGEST_NAP) waiter->nap *= 2;
 }
 
+static uint32_t at_most(uint32_t rounds, uint32_t most) { return rounds < most ? rounds : most; }
+
 bool od_wait(od_waiter *waiter) {
     uint32_t rounds = waiter->rounds++;
-    if (rounds < waiter->patience.spins) {
+    uint32_t most = od_wires_awaited(waiter->wires) ? MOST_FOR_WIRES : UINT32_MAX;
+    uint32_t spins = at_most(waiter->patience.spins, most);
+    if (rounds < spins) {
         relax();
         return false;
     }
-    if (rounds < waiter->patience.spins + waiter->patience.yields) {
+    if (rounds < spins + at_most(waiter->patience.yields, most)) {
         sched_yield();
         if (rounds % CLOCK_ROUNDS) return false;
     } else if (!waiter->marked) {

@@ -14,6 +14,7 @@
  * kernel copies is still in the caches. */
 #define BURST ((size_t)256 << 10)
 #define STAGE ((size_t)256 << 10)
+#define FEW 3 /* connections that are tried one by one */
 #define ALIGNED 64
 
 od_wire *od_wires_add(od_wires *wires, int descriptor) {
@@ -45,18 +46,41 @@ void od_wires_close(od_wires *wires) {
     *wires = (od_wires){NULL, NULL, 0};
 }
 
+static inline bool awaited(const od_wire *wire) { return (wire->starved || wire->full) && !wire->broken; }
+
+int od_wires_awaited(const od_wires *wires) {
+    int number = 0;
+    for (int i = 0; i < wires->number; i++) number += awaited(wires->list[i]);
+    return number;
+}
+
 bool od_wires_nap(const od_wires *wires, int64_t nap) {
     nfds_t number = 0;
     for (int i = 0; i < wires->number; i++) {
-        od_wire *wire = wires->list[i];
+        const od_wire *wire = wires->list[i];
         short events = (short)((wire->starved ? POLLIN : 0) | (wire->full ? POLLOUT : 0));
-        wire->starved = wire->full = false;
-        if (events && !wire->broken) wires->polls[number++] = (struct pollfd){wire->descriptor, events, 0};
+        if (awaited(wire)) wires->polls[number++] = (struct pollfd){wire->descriptor, events, 0};
     }
     if (!number) return false;
     struct timespec time = {.tv_sec = nap / 1000000000, .tv_nsec = nap % 1000000000};
-    ppoll(wires->polls, number, &time, NULL);
+    if (ppoll(wires->polls, number, &time, NULL) <= 0) return true;
+    const struct pollfd *told = wires->polls;
+    for (int i = 0; i < wires->number; i++) {
+        od_wire *wire = wires->list[i];
+        if (!awaited(wire)) continue;
+        short ended = told->revents & (POLLERR | POLLHUP | POLLNVAL);
+        if (told->revents & POLLIN || ended) wire->starved = false;
+        if (told->revents & POLLOUT || ended) wire->full = false;
+        told++;
+    }
     return true;
+}
+
+void od_wires_look(const od_wires *wires) {
+    if (od_wires_awaited(wires) > FEW)
+        od_wires_nap(wires, 0);
+    else
+        for (int i = 0; i < wires->number; i++) wires->list[i]->starved = wires->list[i]->full = false;
 }
 
 /* Lay out the bytes of the spans from `start` to `stop`, a burst at the most. Returns how many parts there are. */
@@ -86,6 +110,7 @@ static void count(size_t moved, size_t *of_header, size_t *of_payload) {
 static bool for_now(void) { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS; }
 
 bool od_wire_send(od_wire *wire, const od_header *header, const od_span *spans, size_t *sent, size_t ready) {
+    if (wire->full) return false;
     struct iovec parts[PARTS];
     int number = 0;
     if (wire->header_sent < sizeof *header)
@@ -93,9 +118,9 @@ bool od_wire_send(od_wire *wire, const od_header *header, const od_span *spans, 
     number += lay_out(spans, *sent, ready, parts + number, PARTS - number);
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)number};
     ssize_t moved = sendmsg(wire->descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    wire->full = moved < 0;
     if (moved < 0) {
         wire->broken = !for_now();
-        wire->full = true;
         return false;
     }
     count((size_t)moved, &wire->header_sent, sent);
@@ -103,11 +128,12 @@ bool od_wire_send(od_wire *wire, const od_header *header, const od_span *spans, 
 }
 
 static bool take(od_wire *wire, struct iovec *parts, int number, size_t *taken) {
+    if (wire->starved) return false;
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)number};
     ssize_t moved = recvmsg(wire->descriptor, &message, MSG_DONTWAIT);
+    wire->starved = moved <= 0;
     if (moved <= 0) {
         wire->broken = !moved || !for_now();
-        wire->starved = true;
         return false;
     }
     count((size_t)moved, &wire->header_heard, taken);

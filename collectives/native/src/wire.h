@@ -32,7 +32,8 @@ _Static_assert(sizeof(od_header) == 32, "a header has no holes");
 typedef struct {
     int descriptor;
     bool broken; /* by the other end, or by the network */
-    bool starved, full; /* since the last nap: there was nothing to take, or no room to send */
+    /* Nothing to take, or no room to send, when it was last looked at: it is not tried until the next look. */
+    bool starved, full;
     size_t header_sent, header_heard; /* of the message under way, each direction */
     od_header heard;
     unsigned char *staged; /* what has been taken of an operand and not been folded yet */
@@ -50,7 +51,14 @@ typedef struct {
 od_wire *od_wires_add(od_wires *wires, int descriptor);
 void od_wires_close(od_wires *wires);
 
-/* Sleep until one that was starved or full no longer is, `nap` ns at the most. False at once where none was. */
+/* How many are starved or full. */
+int od_wires_awaited(const od_wires *wires);
+
+/* See which of those no longer are: by trying, where there are few, else all by one system call. Before each round of
+ * trying to move anything. */
+void od_wires_look(const od_wires *wires);
+
+/* Sleep until one of those no longer is, `nap` ns at the most. False at once where there are none. */
 bool od_wires_nap(const od_wires *wires, int64_t nap);
 
 /* Send on: what is left of the header, then the message's bytes from `*sent` to `ready`. Whether anything moved. */
