@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
+from collectives.address import interface_of, towards
 from collectives.backends.torch.calls import exchange_batched, exchange_coalesced, exchange_singly
 from collectives.backends.torch.communicator import TorchCommunicator, joined
 from collectives.backends.torch.link import Link, first_sentence
@@ -31,7 +32,7 @@ from collectives.backends.torch.memory import (
     Shared,
 )
 from collectives.dtypes import DTYPES, OPERATORS
-from collectives.errors import RendezvousError
+from collectives.errors import RendezvousError, ResourceError
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
 from collectives.rendezvous import Store
@@ -47,8 +48,8 @@ class TorchBackend:
     summary: str
     memory: Callable[[int], Memory]
     """Makes the memory of a local rank. Raises RendezvousError where it has no device."""
-    connect: Callable[[Any, int, int, float], Any]
-    """(store, rank, size, timeout in seconds) -> process group."""
+    connect: Callable[[Any, int, int, float, str], Any]
+    """(store, rank, size, timeout in seconds, this host's address) -> process group."""
     describe: Callable[[], str]
     """What moves the data, with its version."""
     exchange: Callable[[Any, Any, int, Any, int], Sequence[Any]]
@@ -62,7 +63,7 @@ class TorchBackend:
     devices: DeviceFiles | None = None
     """What it is made for, where that is not the CPU."""
     plans: bool = False
-    across: bool = False
+    across: bool = True
 
     def unavailable(self) -> str | None:
         return next((reason for need in self.needs if (reason := need())), None)
@@ -87,24 +88,23 @@ class TorchBackend:
         import torch
         import torch.distributed as dist
 
-        if placement.node_count > 1:
-            raise RendezvousError(f"backend {self.name} does not reach other hosts yet")
         torch.set_num_threads(1)
         memory = self.memory(placement.local_rank)
-        served, told = _serve(dist, timeout) if placement.rank == 0 else (None, {})
+        here = (address or towards(store.address)) if placement.node_count > 1 else _HOST
+        served, told = _serve(dist, timeout, here) if placement.rank == 0 else (None, {})
         world = meet(store, f"world.{self.name}", placement, timeout, **told)
         size, limit = placement.world_size, timedelta(seconds=timeout)
         try:
-            port = world[0]["port"]
-            common = served or dist.TCPStore(_HOST, port, None, False, limit, wait_for_workers=False)
+            host, port = world[0]["door"]
+            common = served or dist.TCPStore(host, port, None, False, limit, wait_for_workers=False)
             # torch's store asks nobody who he is; a stranger would have to guess where the ranks write.
             prefixed = dist.PrefixStore(world[0]["prefix"], common)
-            group = joined(self, dist, prefixed, placement.rank, size, timeout, memory)
+            group = joined(self, dist, prefixed, placement.rank, size, timeout, here, memory)
         except RuntimeError as error:
             said = first_sentence(str(error))
             raise RendezvousError(f"{self.name}: rank {placement.rank} could not connect: {said}") from None
-        pids = {rank: member["pid"] for rank, member in enumerate(world)}
-        link = Link(group, prefixed, placement.rank, range(size), pids, timeout, self.name)
+        pids = {rank: member["pid"] for rank, member in enumerate(world) if member["node"] == placement.node}
+        link = Link(group, prefixed, placement.rank, range(size), pids, timeout, here, self.name)
         library = f"torch {torch.__version__}, {self.describe()}, {torch._C.__file__}"
         return TorchCommunicator(self, dist, link, memory, library, "world")
 
@@ -112,17 +112,22 @@ class TorchBackend:
 _HOST = "127.0.0.1"
 
 
-def _serve(dist: Any, timeout: float) -> tuple[Any, dict[str, Any]]:
-    """torch's store, on a port that the system has chosen and that nobody can take meanwhile, on this host only."""
-    with socket.socket() as listener:
-        listener.bind((_HOST, 0))
-        listener.listen(socket.SOMAXCONN)
+def _serve(dist: Any, timeout: float, host: str) -> tuple[Any, dict[str, Any]]:
+    """torch's store, on a port that the system has chosen and that nobody can take meanwhile, at this address only.
+    Raises ResourceError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listener:
+        try:
+            listener.bind((host, 0))
+            listener.listen(socket.SOMAXCONN)
+        except OSError as error:
+            raise ResourceError(f"torch's store cannot listen on {host}: {error.strerror}") from None
         port = listener.getsockname()[1]
         store = dist.TCPStore(
-            _HOST, port, None, True, timedelta(seconds=timeout), wait_for_workers=False,
+            host, port, None, True, timedelta(seconds=timeout), wait_for_workers=False,
             master_listen_fd=os.dup(listener.fileno()),
         )  # fmt: skip
-    return store, {"port": port, "prefix": secrets.token_hex(16)}
+    return store, {"door": (host, port), "prefix": secrets.token_hex(16)}
 
 
 def _shared(local_rank: int) -> Memory:
@@ -152,30 +157,34 @@ def mirrored(torch: Any, device: Device, local_rank: int) -> Memory:
     return Mirrored(torch, device, local_rank)
 
 
-def _gloo_group(store: Any, rank: int, size: int, timeout: float) -> Any:
+def _gloo_group(store: Any, rank: int, size: int, timeout: float, address: str) -> Any:
     import torch.distributed as dist
 
     options = dist.ProcessGroupGloo._Options()
     options._timeout = timedelta(seconds=timeout)
-    # All ranks are on this host. torch would look its name up and take whatever interface that leads to.
+    # torch would look this host's name up and take whatever interface that leads to.
     named = os.environ.get("GLOO_SOCKET_IFNAME", "")
     create = dist.ProcessGroupGloo.create_device
-    options._devices = [create(interface=name) for name in named.split(",") if name] or [create(hostname=_HOST)]
+    options._devices = [create(interface=name) for name in named.split(",") if name] or [create(hostname=address)]
     return dist.ProcessGroupGloo(store, rank, size, options)
 
 
-def _nccl_group(store: Any, rank: int, size: int, timeout: float) -> Any:
+def _nccl_group(store: Any, rank: int, size: int, timeout: float, address: str) -> Any:
     import torch.distributed as dist
 
+    if address != _HOST and (name := interface_of(address)):
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
     options = dist.ProcessGroupNCCL.Options()
     # After it, torch's watchdog ends the process: a wait for a device cannot be broken off from here.
     options._timeout = timedelta(seconds=timeout)
     return dist.ProcessGroupNCCL(store, rank, size, options)
 
 
-def _hccl_group(store: Any, rank: int, size: int, timeout: float) -> Any:
+def _hccl_group(store: Any, rank: int, size: int, timeout: float, address: str) -> Any:
     from torch_npu._C._distributed_c10d import ProcessGroupHCCL
 
+    if address != _HOST and "HCCL_SOCKET_IFNAME" not in os.environ:
+        os.environ.setdefault("HCCL_IF_IP", address)
     options = ProcessGroupHCCL.Options()
     options._timeout = timedelta(seconds=timeout)
     return ProcessGroupHCCL(store, rank, size, options)

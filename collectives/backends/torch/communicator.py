@@ -37,7 +37,7 @@ class Library(Protocol):
     def exchange(self) -> Callable[[Any, Any, int, Any, int], Sequence[Any]]: ...
 
     @property
-    def connect(self) -> Callable[[Any, int, int, float], Any]: ...
+    def connect(self) -> Callable[[Any, int, int, float, str], Any]: ...
 
     def lacks(self, collective: str, dtype: str, operator: str) -> str | None: ...
 
@@ -194,7 +194,9 @@ class TorchCommunicator:
         store = self._dist.PrefixStore(name, parent.store)
         rank = members.index(self.rank)
         group = parent.guarded(
-            lambda: joined(self._library, self._dist, store, rank, len(members), parent.timeout, self.memory)
+            lambda: joined(
+                self._library, self._dist, store, rank, len(members), parent.timeout, parent.address, self.memory
+            )
         )
         link = replace(parent, group=group, store=store, rank=rank, ranks=[parent.ranks[member] for member in members])
         return TorchCommunicator(self._library, self._dist, link, self.memory, self.library, name)
@@ -212,10 +214,12 @@ class TorchCommunicator:
         self.link.group = Gone(UsageError("the communicator is closed"))
 
 
-def joined(library: Library, dist: Any, store: Any, rank: int, size: int, timeout: float, memory: Memory) -> Any:
+def joined(
+    library: Library, dist: Any, store: Any, rank: int, size: int, timeout: float, address: str, memory: Memory
+) -> Any:
     """A process group that all its members have reached: a member that is quick to leave again would else break the
     others' connecting. Raises RuntimeError."""
-    group = library.connect(store, rank, size, timeout)
+    group = library.connect(store, rank, size, timeout, address)
     options = dist.BarrierOptions()
     options.device_ids = list(memory.devices)
     group.barrier(options).wait()

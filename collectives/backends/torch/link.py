@@ -43,7 +43,8 @@ class Gone:
 
 @dataclass(slots=True)
 class Link:
-    """One process group. `ranks` are its members' ranks in the world, in order; `pids` the world's processes."""
+    """One process group. `ranks` are its members' ranks in the world, in order; `pids` the processes of those on this
+    host, which is reached at `address`."""
 
     group: Any
     store: Any
@@ -51,6 +52,7 @@ class Link:
     ranks: Sequence[int]
     pids: Mapping[int, int]
     timeout: float
+    address: str
     library: str
 
     def check(self) -> None:
@@ -113,8 +115,8 @@ class _Roll:
         with contextlib.suppress(RuntimeError):
             while self.wanted and not self.ended and time.monotonic() < deadline:
                 # In this order: who failed as we did and then left has put its name down before.
-                self.ended = {member: rank for member, rank in self.wanted.items() if has_ended(self.link.pids[rank])}
-                if has_ended(self.link.pids[_KEEPER]):
+                self.ended = {member: rank for member, rank in self.wanted.items() if self._has_ended(rank)}
+                if self._has_ended(_KEEPER):
                     return
                 if not named:
                     self.link.store.set(_key(self.link.rank), "failed")
@@ -125,6 +127,10 @@ class _Roll:
                         self.ended.pop(member, None)
                 time.sleep(_LOOK_SECONDS)
             self.kept = True
+
+    def _has_ended(self, rank: int) -> bool:
+        """As far as can be seen from this host."""
+        return rank in self.link.pids and has_ended(self.link.pids[rank])
 
 
 def _silent(link: Link) -> tuple[int, ...]:

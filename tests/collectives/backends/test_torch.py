@@ -19,9 +19,8 @@ from collectives.backends.torch.memory import ASCEND, NVIDIA
 from collectives.dtypes import DTYPES, OPERATORS
 from collectives.errors import CollectiveError, RendezvousError, UsageError
 from collectives.ops import COLLECTIVES
-from collectives.placement import Placement
 from tests.collectives.backends.torch_stand_ins import StubDevice, on_stub
-from tests.collectives.processes import ROOT, Ended, assert_well, run_ranks
+from tests.collectives.processes import ROOT, Ended, assert_well, free_port, run_ranks
 from tests.leftovers import RunSpace
 
 with_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install '.[torch]'")
@@ -106,10 +105,19 @@ def test_two_ranks_do_not_share_a_device() -> None:
 
 
 @with_torch
-def test_other_hosts_are_refused() -> None:
-    nowhere: Any = None
-    with pytest.raises(RendezvousError, match="gloo does not reach other hosts yet"):
-        GLOO.open(Placement(0, 2, 0, 1, 0, 2), nowhere, "token", 1.0)
+@pytest.mark.parametrize("library", ["gloo", "nccl", "hccl"])
+def test_ranks_of_several_hosts(space: RunSpace, library: str) -> None:
+    """Each rank is told that it is on a host of its own, and how that is reached it finds out by itself."""
+    store = f"tcp://127.0.0.1:{free_port()}"
+    names = ("point_to_point", "groups", "works")
+    assert_well(run(space, 3, library, *names, OPSDIST_LOCAL_SIZE="1", OPSDIST_STORE=store))
+
+
+@with_torch
+@pytest.mark.parametrize(("how", "lost", "library"), FAILURES)
+def test_the_lost_rank_is_named_across_hosts(space: RunSpace, how: str, lost: int, library: str) -> None:
+    variables = {"OPSDIST_LOCAL_SIZE": "1", "OPSDIST_STORE": f"tcp://127.0.0.1:{free_port()}"}
+    assert_well(run(space, 3, library, "failed", HOW=how, LOST=str(lost), **variables))
 
 
 def ask(code: str, **variables: str) -> str:
@@ -219,7 +227,7 @@ class OwnStore:
 @pytest.fixture
 def link() -> Link:
     pids = dict.fromkeys(range(3), os.getpid())
-    return Link(object(), OwnStore(), 1, range(3), pids, 5.0, "gloo")
+    return Link(object(), OwnStore(), 1, range(3), pids, 5.0, "127.0.0.1", "gloo")
 
 
 def fail(text: str) -> None:

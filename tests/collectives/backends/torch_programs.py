@@ -273,8 +273,9 @@ def failed(comm: TorchCommunicator, meeting: Meeting) -> None:
     if late:
         # Opened once more: now that all are there, the deadline may be short.
         comm = meeting.open(replace(LIBRARIES[comm.transport], name="short"), 2.0)
+    pids = meeting.store.gather("pids", comm.rank, os.getpid(), comm.size, meeting.timeout)
     if comm.rank == lost:
-        others = [pid for rank, pid in comm.link.pids.items() if rank != lost]
+        others = [pid for rank, pid in enumerate(pids) if rank != lost]
         if how == "stops":
             stop_until(others)
         if late:
