@@ -7,20 +7,32 @@ local, and nothing of this is needed. May import: zmq, errors, secrets.
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import zmq
 from zmq.utils import z85
 
-from collectives.errors import ResourceError
+from collectives.errors import RendezvousError, ResourceError
 from collectives.secrets import key
 
+_SCARCE = (errno.EADDRINUSE, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
-def serve(socket: zmq.Socket[Any], address: str, token: str) -> None:
-    """Before it is bound to `address`. Raises ResourceError."""
+
+def listen(socket: zmq.Socket[Any], address: str, token: str) -> str:
+    """Bind it to `address`; a tcp port of `*` is chosen by the system. Returns where it listens.
+
+    Raises ResourceError where that cannot be had, RendezvousError for what is no address.
+    """
     if _prepare(socket, address):
         _, socket.curve_secretkey = _keys(token)
         socket.curve_server = True
+    try:
+        socket.bind(address)
+    except zmq.ZMQError as error:
+        kind = ResourceError if error.errno in _SCARCE else RendezvousError
+        raise kind(f"cannot listen on {address}: {error}") from None
+    return socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
 
 def connect(socket: zmq.Socket[Any], address: str, token: str) -> None:

@@ -6,7 +6,6 @@ others are ignored. May import: zmq, curve, errors.
 
 from __future__ import annotations
 
-import errno
 import hmac
 import itertools
 import json
@@ -18,11 +17,10 @@ from typing import Any
 import zmq
 
 from collectives import curve
-from collectives.errors import RendezvousError, ResourceError
+from collectives.errors import CollectiveError, RendezvousError
 
 _LARGEST = 1 << 20
 _LINGER_MS = 1000
-_SCARCE = (errno.EADDRINUSE, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +50,10 @@ class StoreServer:
         self._router = self._context.socket(zmq.ROUTER)
         self._router.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
         try:
-            curve.serve(self._router, bind, token)
-            self._router.bind(bind)
-        except zmq.ZMQError as error:
+            self.address = curve.listen(self._router, bind, token)
+        except CollectiveError:
             self._context.destroy(linger=0)
-            kind = ResourceError if error.errno in _SCARCE else RendezvousError
-            raise kind(f"cannot listen on {bind}: {error}") from None
-        self.address = self._router.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+            raise
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="opsdist-store")
         self._thread.start()
@@ -113,6 +108,9 @@ class Store:
         except zmq.ZMQError as error:
             self._context.destroy(linger=0)
             raise RendezvousError(f"cannot connect to {address}: {error}; give tcp://HOST:PORT") from None
+        except CollectiveError:
+            self._context.destroy(linger=0)
+            raise
         self._numbers = itertools.count()
 
     def set(self, key: str, value: Any, timeout: float) -> None:

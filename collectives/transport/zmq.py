@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import zmq
 
 from collectives import curve
-from collectives.errors import ResourceError
+from collectives.errors import CollectiveError
 from collectives.transport.base import HEADER, Bytes
 
 _SMALL = 4096
@@ -28,7 +28,7 @@ _BACKLOG = 4096
 
 class ZmqWire:
     """One rank's end. `bind` is an address this rank listens on; a tcp port of `*` is chosen by the system, and between
-    hosts only who has the token gets in. Raises ResourceError where it cannot be listened on."""
+    hosts only who has the token gets in. Raises what curve.listen does."""
 
     name = "zmq"
 
@@ -40,12 +40,10 @@ class ZmqWire:
         self._pull.setsockopt(zmq.MAXMSGSIZE, _LARGEST)
         self._pull.setsockopt(zmq.BACKLOG, _BACKLOG)
         try:
-            curve.serve(self._pull, bind, token)
-            self._pull.bind(bind)
-        except zmq.ZMQError as error:
+            self.address = curve.listen(self._pull, bind, token)
+        except CollectiveError:
             self._context.destroy(linger=0)
-            raise ResourceError(f"cannot listen on {bind}: {error}") from None
-        self.address = self._pull.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+            raise
         self._patience = 0.0
         self._peers: dict[int, zmq.Socket[bytes]] = {}
         self._addresses: Sequence[str] = ()
