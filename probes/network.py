@@ -18,6 +18,8 @@ _INTERFACES = "/sys/class/net"
 _LOOPBACK_TYPE = 772
 _NO_SPEED = (1 << 31) - 1
 """-1 as drivers write it, or from here on as an unsigned number."""
+_PARAVIRTUAL = frozenset({"hv_netvsc", "vif", "virtio_net", "vmxnet3"})
+"""Drivers of what a hypervisor makes up: their speed is a word of its configuration, or the machine's own card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,12 @@ def parse_speed(text: str | None) -> int | None:
     """Megabits per second, as the kernel writes them, in bytes per second; None where the driver does not tell."""
     megabits = count(text)
     return megabits * 125_000 if megabits is not None and 0 < megabits < _NO_SPEED else None
+
+
+def link_rate(speed: int | None, driver: str | None, virtual: bool | None) -> int | None:
+    """The speed of an interface as the rate of a wire, where it is one: a device is behind it that has a wire. A veth
+    says 10 Gb/s whatever it carries, and a bridge or a bond what somebody makes of others' speeds."""
+    return speed if virtual is False and driver not in _PARAVIRTUAL else None
 
 
 def pci_slot(place: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 A sample is the maximum over ranks of (exit - entry); the headline is the median over samples. Rates come from the
 median time, never from a mean of rates. Seconds, bytes and bytes/second throughout.
-May import: numpy, collectives, case, stats, report's types.
+May import: numpy, collectives, case, clocks, stats, report's types.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import numpy as np
 from collectives.ops import COLLECTIVES
 from suites import stats
 from suites.case import Case
+from suites.clocks import Clock, clocks_of, worst
 from suites.report import Ceiling, Measurement, WrongData
 
 CLOCK_ERROR = 1e-6
-"""On one host all ranks read the same clock; closer entries than this are not told apart."""
+"""On one host all ranks read the same clock; closer entries than this are not told apart. Between hosts there is what
+the clocks were found to err on top of it."""
 
 
 SKEW = 10
@@ -47,10 +49,11 @@ def measure(
     base: Floor,
     peak: float | None,
     check: bool,
-    hosts: int = 1,
+    counts: Sequence[int] = (),
 ) -> Measurement:
-    """From the `case` reports of all ranks. `peak` is a bus bandwidth that replaces the measured ceiling."""
-    ranks = len(reports)
+    """From the `case` reports of all ranks. `peak` is a bus bandwidth that replaces the measured ceiling; `counts` are
+    the ranks on each host, where there are several."""
+    ranks, hosts = len(reports), max(len(counts), 1)
     ordered = [reports[rank] for rank in range(ranks)]
     runs = np.asarray(ordered[0]["runs"])
     samples = tuple(float(sample) for sample in np.asarray(_over_ranks([r["stamps"] for r in ordered])) / runs)
@@ -64,6 +67,7 @@ def measure(
     # Where the ceiling is below what any agreement of ranks takes, latency dominates and efficiency says nothing.
     least = base.latency * (SKEW if hosts > 1 else 1)
     efficiency = ceiling.time / time if ceiling and ceiling.time >= least else None
+    clocks = clocks_of(ordered[0].get("clocks") or ())
     return Measurement(
         case=case,
         samples=samples,
@@ -75,13 +79,14 @@ def measure(
         iterations_asked=ordered[0]["asked"],
         ceiling=ceiling,
         efficiency=efficiency,
-        # Clocks of several hosts have nothing in common.
-        late_rank=_late_rank([r["stamps"] for r in ordered]) if hosts == 1 else None,
+        late_rank=_late_rank([r["stamps"] for r in ordered], counts, clocks),
         overhead=base.overhead,
         sets=ordered[0]["sets"],
         again=bool(ordered[0].get("again")),
         round=ordered[0].get("round", 0),
         passes=tuple(ordered[0].get("passes", ())),
+        clock_error=worst(clocks) / 1e9 if clocks else None,
+        neighbour_bw=_neighbour_bw(moved, ordered[0]["ceiling"], hosts),
     )
 
 
@@ -92,18 +97,36 @@ def _over_ranks(stamps: Sequence[Sequence[Sequence[int]]]) -> list[float]:
     return longest
 
 
-def _late_rank(stamps: Sequence[Sequence[Sequence[int]]]) -> int | None:
-    """The rank that most often entered last, if it did so in more than half of the samples and by more than the
-    clocks can err. (The rank with the longest duration is the one that came first.)"""
-    entries = np.asarray(stamps)[:, :, 0]
-    if len(entries) < 2:
-        return None
+def _late_rank(stamps: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], clocks: Sequence[Clock]) -> int | None:
+    """The rank that most often entered last, if it did so in more than half of the samples and, before the ranks of
+    every host, by more than the two clocks can err. (The rank with the longest duration is the one that came first.)"""
+    entries = np.asarray(stamps)[:, :, 0].copy()
+    if len(entries) < 2 or (len(counts) > 1 and len(clocks) != len(counts)):
+        return None  # of clocks that were not read nothing is known
+    host_of = [host for host, count in enumerate(counts or (len(entries),)) for _ in range(count)]
+    if clocks:
+        for rank, host in enumerate(host_of):
+            entries[rank] -= [clocks[host].offset(at) for at in entries[rank].tolist()]
     last = entries.argmax(axis=0)
-    counts = np.bincount(last, minlength=len(entries))
-    rank = int(counts.argmax())
-    others = np.delete(entries, rank, axis=0).max(axis=0)
-    gap = float(np.median((entries[rank] - others)[last == rank])) / 1e9
-    return rank if 2 * counts[rank] > entries.shape[1] and gap > CLOCK_ERROR else None
+    often = np.bincount(last, minlength=len(entries))
+    rank = int(often.argmax())
+    if 2 * often[rank] <= entries.shape[1]:
+        return None
+    own = host_of[rank]
+    for host in range(host_of[-1] + 1):
+        others = [other for other, where in enumerate(host_of) if where == host and other != rank]
+        if not others:
+            continue
+        apart = clocks[host].error + clocks[own].error if host != own else 0
+        gap = float(np.median((entries[rank] - entries[others].max(axis=0))[last == rank])) / 1e9
+        if gap <= CLOCK_ERROR + apart / 1e9:
+            return None
+    return rank
+
+
+def _neighbour_bw(moved: float, seconds: Sequence[float], hosts: int) -> float | None:
+    """What each host sent to the next one while it received as much, where that was measured."""
+    return moved / hosts / min(seconds) if hosts > 1 and moved and seconds else None
 
 
 def ceiling_of(

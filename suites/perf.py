@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from suites import backing, compare, need, world
+from suites import backing, compare, linkrate, need, world
 from suites.case import Case
 from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
@@ -19,7 +19,7 @@ from suites.launch import crew, reach
 from suites.launch.job import Output, Report
 from suites.launch.starters import spinning, starter_for
 from suites.measure import Floor, floor, measure
-from suites.perfrecord import judge_data, lost, options_record, row_record
+from suites.perfrecord import judge_data, link_record, lost, options_record, row_record
 from suites.report import Finding, Status, exit_code, now
 from suites.report import Report as Record
 from suites.sweep import Options, Row, Sweep, plan, prove
@@ -160,7 +160,7 @@ class PerfRun:
             case = self.cases[index]
             base = self._floors[case.backend]
             row.results[case.in_place] = measure(
-                case, reports, base, self.options.peak, self.options.check, len(self.world.hosts)
+                case, reports, base, self.options.peak, self.options.check, self.world.counts
             )
         yield from self._complete_rows()
 
@@ -182,6 +182,7 @@ class PerfRun:
         """Turn what was measured into findings and the exit code."""
         measurements = [result for row in self.rows for result in row.results.values()]
         findings = reach.judge(self.crew.links)
+        findings += linkrate.judge([m.neighbour_bw for m in measurements if m.neighbour_bw], self.crew.links)
         findings += [finding for m in measurements for finding in judge_data(m, self.world.host_of)]
         findings += judge_plausibility(measurements)
         findings += judge_floors(self.options.floors, measurements)
@@ -302,7 +303,11 @@ class PerfRun:
             for place, cpus in zip(self.world.placements, self.world.cpus, strict=True)
         ]
         nodes = [
-            {"name": name, "ranks": [place.rank for place in self.world.placements if place.node == node]}
+            {
+                "name": name,
+                "ranks": [place.rank for place in self.world.placements if place.node == node],
+                "link": link_record(self.crew.links.get(name)),
+            }
             for node, name in enumerate(self.world.hosts)
         ]
         launcher = self.crew.launcher

@@ -1,6 +1,6 @@
 """What `perf` writes, beside its measurements: rows, options, and findings about data and lost ranks.
 
-May import: collectives, crew, report, sweep's rows, verdict.
+May import: collectives, crew, reach's link, report, sweep's rows, verdict.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from collectives.ops import COLLECTIVES
 from suites.launch.crew import Crew
+from suites.launch.reach import Candidate
 from suites.report import Finding, Measurement, Status, WrongData, gigabytes_per_second, measurement_record
 from suites.report import Report as Record
 from suites.sweep import Options, Row
@@ -21,7 +22,9 @@ from suites.verdict import judge
 def unlaunched(options: Options, command: Sequence[str], started: datetime, hosts: Crew, code: int) -> Record:
     """The record of a run whose hosts were not all reached: no rank was started."""
     verdict = judge(hosts.faults, ()) if hosts.faults else None
-    nodes = [{"name": name, "ranks": []} for name in hosts.names]
+    nodes: list[dict[str, Any]] = [
+        {"name": name, "ranks": [], "link": link_record(hosts.links.get(name))} for name in hosts.names
+    ]
     return Record(
         "perf",
         list(command),
@@ -37,6 +40,13 @@ def unlaunched(options: Options, command: Sequence[str], started: datetime, host
             "verdict": verdict,
         },
     )
+
+
+def link_record(link: Candidate | None) -> dict[str, Any] | None:
+    """By what a host is reached by the others, if there are any."""
+    if link is None:
+        return None
+    return {"interface": link.interface, "rate": gigabytes_per_second(link.rate)}
 
 
 def lost(verdict: Mapping[str, Any]) -> Finding:

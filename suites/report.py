@@ -113,6 +113,11 @@ class Measurement:
     """Which round of cases it was measured in, and so with whom it took turns."""
     passes: tuple[int, ...] = ()
     """Samples of each pass of the round, in order."""
+    clock_error: float | None = None
+    """How far entries on different hosts may be put wrong to each other; None where all ranks read one clock."""
+    neighbour_bw: float | None = None
+    """What each host sent to the next one while it received as much, in bytes/s, where a ceiling between hosts was
+    measured."""
 
     @property
     def time(self) -> float:
@@ -211,6 +216,7 @@ def measurement_record(measurement: Measurement, base: Measurement | None = None
         "efficiency": measurement.efficiency,
         "time_ratio": base and measurement.time / base.time,
         "late_rank": measurement.late_rank,
+        "clock_error": microseconds(measurement.clock_error),
         "harness_overhead": microseconds(measurement.overhead),
         "buffer_sets": measurement.sets,
         "measured_again": measurement.again,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from opsdist_cli.units import bytes_binary
+from opsdist_cli.units import bits_per_second, bytes_binary
 from suites.launch.nodeset import fold
 from suites.report import implausible
 from suites.sweep import MOST_PROVEN
@@ -118,11 +118,19 @@ def joined(record: Record) -> list[str]:
         transport = ranks[0]["transport"]
         by = transport["node"]
         if transport["network"]:
-            by += f", {transport['network']} by {', '.join(ranks[0]['addresses'])}"
+            by += f", {transport['network']} by {_link(node['link'], ranks[0]['addresses'])}"
         first, last = ranks[0]["rank"], ranks[-1]["rank"]
         which = f"ranks {first}-{last}" if first < last else f"rank {first}"
         lines.append(f"# {which} on {node['name']}: {where}; transport {by}; {record['config']['buffers']} buffers")
     return [*lines, *(f"# {backend}: {library}" for backend, library in record["libraries"].items())]
+
+
+def _link(link: Record | None, addresses: Sequence[str]) -> str:
+    """`eth0 10.0.0.1 (25 Gb/s)`."""
+    where = ", ".join(addresses)
+    if link is None:
+        return where
+    return f"{link['interface']} {where} ({bits_per_second(link['rate'] * 1e9) if link['rate'] else 'rate unknown'})"
 
 
 def closing(record: Record) -> list[str]:
@@ -190,14 +198,21 @@ def legend(record: Record) -> list[str]:
         f"# cache {config['cache']}: {_cache(config, sides)}",
     ]
     if len(record["world"]["nodes"]) > 1:
-        lines.append("# hosts have no clock in common: a rooted collective may look shorter by what a barrier takes")
+        lines.append(f"# {_clocks(sides)}; a rooted collective may look shorter by what a barrier takes")
     ceilings = sorted({side["ceiling"]["source"] for side in sides if side["ceiling"]})
     if ceilings:
         lines.append(f"# eff: time at the ceiling / time, none where latency dominates; ceiling: {'; '.join(ceilings)}")
+    lines += [f"# {finding['message']}" for finding in record["findings"] if finding["check"] == "perf.link"]
     if len(config["backends"]) > 1:
         base = config["backends"][0]
         lines.append(f"# ratio: time over that of {base} (x), whose fastest at that size is 1; above 1 is slower")
     return lines
+
+
+def _clocks(sides: Sequence[Record]) -> str:
+    """What the hosts' clocks may err by when it is said who came late."""
+    errors = [side["clock_error"] for side in sides if side["clock_error"] is not None]
+    return f"clocks of hosts compared to within {_time(max(errors))} us" if errors else "hosts have no clock in common"
 
 
 def _overhead(record: Record) -> str:

@@ -20,6 +20,7 @@ from suites.jobs.agree import Shared
 from suites.jobs.caserun import CaseRun
 from suites.jobs.footprint import Footprint
 from suites.jobs.inject import Injector
+from suites.jobs.pingpong import HostClocks
 from suites.jobs.rounds import Round
 from suites.jobs.settings import Settings
 from suites.launch.rank import RankContext
@@ -36,7 +37,7 @@ def run(context: RankContext) -> None:
     context.phase("rendezvous")
     injector.at_rendezvous()
     settings = Settings(**context.arguments["settings"])
-    # Clocks of hosts have nothing in common: the time that is left is told, not when it ends.
+    # This host's clock is no other's: the time that is left is told, not when it ends.
     ends = None if settings.budget is None else time.monotonic() + settings.budget
     cases = [_case(fields) for fields in context.arguments["cases"]]
     store = Store(context.store, context.token)
@@ -50,13 +51,15 @@ def run(context: RankContext) -> None:
     for name, comm in comms.items():
         named = {"backend": name, "library": comm.library, "transport": comm.transport}
         context.report({"type": "ready", **named, **_floor(comm)})
+    clocks = HostClocks(next(iter(comms.values())), settings.counts)
+    clocks.read()
     footprint, left = Footprint(), len(cases)
     for number, indexes in enumerate(context.arguments["rounds"]):
         members = []
         for index in indexes:
             name = cases[index].backend
             members.append(CaseRun(index, cases[index], comms[name], shared[name], settings, injector))
-        Round(number, members, settings, context, ends).run(left)
+        Round(number, members, settings, context, ends, clocks).run(left)
         left -= len(members)
         footprint.look(comms.values())
         # A peer that lets go of its buffers takes their pages out of what this rank sees of them.

@@ -2,7 +2,7 @@
 
 The iterations of each are cut into passes, and the passes go A B C, C B A, A B C ..., so that a machine that drifts,
 throttles or is disturbed does so for all of them alike. A round of one case is measured in one go.
-May import: caserun, settings, launch.rank's context.
+May import: caserun, pingpong, settings, launch.rank's context.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suites.jobs.caserun import CaseRun
+from suites.jobs.pingpong import HostClocks
 from suites.jobs.settings import MOST_PASSES, Settings
 from suites.launch.rank import RankContext
 
@@ -27,6 +28,8 @@ class Round:
     context: RankContext
     ends: float | None
     """When the time budget is used up, on this host's monotonic clock."""
+    clocks: HostClocks
+    """Read before, at the end of the round before this one for instance, and after the measuring."""
     _at: CaseRun | None = None
     """Whose turn it is."""
 
@@ -55,8 +58,9 @@ class Round:
         if any(member.implausible(report) for member, report in zip(self.members, reports, strict=True)):
             # All of them, so that they have taken turns again.
             reports = [{**report, "again": True} for report in self._measure()]
+        self.clocks.read()
         for report in reports:
-            self.context.report({"round": self.number, **report})
+            self.context.report({"round": self.number, "clocks": self.clocks.report(), **report})
 
     def _measure(self) -> list[dict[str, Any]]:
         for member in self.members:

@@ -1,7 +1,7 @@
 """By which address each host is reached by the others: from its interfaces, by what they have in common.
 
 Pure decisions; whether the addresses really reach each other is tried by the agents (see knock.py).
-May import: errors, report's Finding, verdict's Fault.
+May import: probes, errors, report's Finding, verdict's Fault.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from probes import network
 from suites.errors import LaunchError, UsageError
 from suites.report import Finding, Status
 from suites.verdict import Fault
@@ -31,7 +32,7 @@ class Candidate:
     address: Interface
     mtu: int | None = None
     rate: int | None = None
-    """Of the link, in bytes/second, where the driver tells."""
+    """Of the link, in bytes/second; None where that is not known."""
 
 
 class Unreachable(LaunchError):
@@ -81,8 +82,11 @@ def candidates(interfaces: Sequence[Mapping[str, Any]], only: Filter | None) -> 
     for interface in interfaces:
         for text in interface["addresses"] or ():
             candidate = Candidate(
-                interface["name"], ipaddress.ip_interface(text), interface["mtu"], interface["speed_bytes_per_second"]
-            )
+                interface["name"], ipaddress.ip_interface(text), interface["mtu"],
+                network.link_rate(
+                    interface["speed_bytes_per_second"], interface.get("driver"), interface.get("virtual")
+                ),
+            )  # fmt: skip
             if candidate.address.is_loopback or interface["loopback"] or interface["state"] == "down":
                 continue
             if only.takes(candidate) if only else not _INSIDE.match(candidate.interface):

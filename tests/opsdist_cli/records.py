@@ -16,7 +16,7 @@ def side(**given: Any) -> Record:
         "time_ci95": [95.0, 105.0], "samples": 20, "alg_bw": 104.2, "bus_bw": 104.2, "nwrong": 0, "iterations": 20,
         "iterations_asked": 20, "ceiling": {"time": 92.13, "bus_bw": 113.1, "source": "--peak"}, "efficiency": 0.9213,
         "time_ratio": None,
-        "late_rank": None, "harness_overhead": 0.25, "buffer_sets": 1, "measured_again": False,
+        "late_rank": None, "clock_error": None, "harness_overhead": 0.25, "buffer_sets": 1, "measured_again": False,
     } | given  # fmt: skip
 
 
@@ -63,7 +63,8 @@ def perf_record(*rows: Record, findings: tuple[Record, ...] = (), exit_code: int
         "exit_code": exit_code,
         "findings": list(findings),
         "world": {
-            "size": 2, "launcher": "local", "nodes": [{"name": "host", "ranks": [0, 1]}], "ranks": ranks,
+            "size": 2, "launcher": "local", "nodes": [{"name": "host", "ranks": [0, 1], "link": None}],
+            "ranks": ranks,
             "why": "2 ranks, as asked",
         },
         "config": {

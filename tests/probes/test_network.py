@@ -83,6 +83,24 @@ def test_speed(text: str, rate: int | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("driver", "virtual", "rate"),
+    [
+        ("mlx5_core", False, 25),
+        (None, False, 25),
+        ("virtio_net", False, None),
+        ("vmxnet3", False, None),
+        (None, True, None),  # a veth, a bridge, a bond
+        ("mlx5_core", None, None),  # no sysfs to tell
+    ],
+)
+def test_a_speed_is_a_rate_only_where_a_device_with_a_wire_says_it(
+    driver: str | None, virtual: bool | None, rate: int | None
+) -> None:
+    assert network.link_rate(25, driver, virtual) == rate
+    assert network.link_rate(None, driver, virtual) is None
+
+
+@pytest.mark.parametrize(
     ("text", "mask", "shown"),
     [
         ("10.0.0.5", "255.255.255.0", "10.0.0.5/24"),

@@ -44,9 +44,9 @@ def measured(
     what: Case | None = None,
     peak: float | None = None,
     check: bool = True,
-    hosts: int = 1,
+    counts: Sequence[int] = (),
 ) -> Measurement:
-    return measure(what or case(), dict(enumerate(ranks)), BASE, peak, check, hosts)
+    return measure(what or case(), dict(enumerate(ranks)), BASE, peak, check, counts)
 
 
 def test_a_sample_is_the_longest_of_all_ranks_and_the_headline_their_median() -> None:
@@ -239,19 +239,78 @@ def test_the_floor_of_a_run_is_the_worst_harness_and_the_median_agreement() -> N
 def test_between_hosts_the_ceiling_is_the_least_that_must_leave_a_host_at_what_neighbours_reach() -> None:
     """Two hosts of two ranks: allreduce must send its size out of each; together they sent 4 MiB in a millisecond."""
     sent = {"ceiling": [2e-3, 1e-3], "ceiling_bytes": MIB, "ceiling_source": "neighbour bandwidth between hosts"}
-    result = measured(*[report([(0, 4000)] * 6, **sent)] * 4, hosts=2)
+    result = measured(*[report([(0, 4000)] * 6, **sent)] * 4, counts=(2, 2))
     assert result.ceiling
     assert result.ceiling.time == pytest.approx(4 * MIB / (2 * MIB / 1e-3))
     assert result.efficiency == pytest.approx(0.5)
+    assert result.neighbour_bw == pytest.approx(2 * MIB / 1e-3)  # each of the two
 
 
-def test_between_hosts_nobody_is_late_and_what_a_barrier_might_hide_has_no_efficiency() -> None:
-    spans = [(0, 150), (1000, 1150), (2000, 2150)]
-    late = [(start + 100, end) for start, end in spans]
+def test_what_a_barrier_between_hosts_might_hide_has_no_efficiency() -> None:
     sent = {"ceiling": [100e-6], "ceiling_bytes": 4 * MIB}
-    alone = measured(report(spans, **sent), report(late, **sent))
-    assert (alone.late_rank, alone.efficiency is None) == (1, False)
-    apart = measured(report(spans, **sent), report(late, **sent), hosts=2)
+    ranks = [report([(0, 150), (1000, 1150), (2000, 2150)], **sent)] * 2
+    alone = measured(*ranks)
+    assert alone.efficiency is not None
+    assert alone.neighbour_bw is None  # it was memory
+    apart = measured(*ranks, counts=(1, 1))
     assert apart.ceiling
     assert BASE.latency < apart.ceiling.time < 10 * BASE.latency
-    assert (apart.late_rank, apart.efficiency) == (None, None)
+    assert apart.efficiency is None
+
+
+DAY = 86_400 * 10**9
+
+
+def read(offset: int, error: int, *, drift: int = 0) -> list[list[int]]:
+    """A clock that was ahead by `offset` and is known to `error`, nanoseconds, before and after all samples."""
+    return [[offset, offset, error], [offset + 10**9, offset + drift, error]]
+
+
+def apart(offset: int, error: int, *entries: Sequence[float], counts: Sequence[int] = (1, 1), **more: Any) -> Any:
+    """Ranks that entered at these microseconds, on hosts of which the second one's clock is ahead."""
+    first = counts[0]
+    reports = [
+        report([(at + (rank >= first) * offset / 1000, at + 500 + (rank >= first) * offset / 1000) for at in ranks])
+        for rank, ranks in enumerate(zip(*entries, strict=True))
+    ]
+    reports[0]["clocks"] = [read(0, 0), read(offset, error, **more)]
+    return measured(*reports, counts=counts)
+
+
+@pytest.mark.parametrize("offset", [0, 7, -DAY, DAY])
+def test_between_hosts_the_late_rank_is_found_on_one_clock(offset: int) -> None:
+    early, late = [(0, 100), (1000, 1100), (2000, 2100)], [(90, 0), (1090, 1000), (2090, 2000)]
+    assert apart(offset, 20_000, *early).late_rank == 1
+    assert apart(offset, 20_000, *late).late_rank == 0
+    assert apart(offset, 20_000, *early).clock_error == pytest.approx(20e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(("gap", "late"), [(100, 1), (22, 1), (20, None), (5, None)])
+def test_between_hosts_nobody_is_late_by_less_than_their_clocks_may_err(gap: float, late: int | None) -> None:
+    entries = [(start, start + gap) for start in (0, 1000, 2000)]
+    assert apart(DAY, 20_000, *entries).late_rank == late
+
+
+def test_between_hosts_a_clock_that_runs_faster_makes_nobody_late() -> None:
+    """By the second sample, a second later, it has gained 300 us: nobody is late by that."""
+    entries = [(0, 0), (500_000, 500_150), (1_000_000, 1_000_300)]
+    assert apart(DAY, 200_000, *entries, drift=300_000).late_rank is None
+    assert apart(DAY, 200_000, *[(at, also + 450) for at, also in entries], drift=300_000).late_rank == 1
+
+
+def test_ranks_of_one_host_are_told_apart_as_finely_as_ever_and_only_others_by_the_error() -> None:
+    """Rank 1 shares its host with rank 0; ranks 2 and 3 are elsewhere, where 20 us cannot be seen."""
+    near = [(start, start + 30, start - 70, start - 60) for start in (0, 1000, 2000)]
+    assert apart(DAY, 50_000, *near, counts=(2, 2)).late_rank == 1
+    level = [(start, start + 30, start - 70, start + 10) for start in (0, 1000, 2000)]
+    assert apart(DAY, 50_000, *level, counts=(2, 2)).late_rank is None
+    other = [(start, start, start + 60, start + 62) for start in (0, 1000, 2000)]
+    assert apart(DAY, 50_000, *other, counts=(2, 2)).late_rank == 3
+
+
+def test_of_clocks_that_nobody_has_read_nothing_is_said() -> None:
+    late = [report([(0, 500)] * 3), report([(300, 500)] * 3)]
+    found = measured(*late, counts=(1, 1))
+    assert (found.late_rank, found.clock_error) == (None, None)
+    assert measured(*late).late_rank == 1
+    assert measured(*late).clock_error is None

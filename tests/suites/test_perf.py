@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from ipaddress import ip_interface
 from typing import Any
 
 import pytest
 
 from collectives.backends import BACKENDS
 from suites.errors import UsageError
+from suites.launch.reach import Candidate
 from suites.perf import PerfRun
 from suites.report import Measurement, now
 from suites.sweep import Options
@@ -104,6 +107,25 @@ def test_rows_of_one_backend_wait_for_nobody() -> None:
     (row,) = run._complete_rows()
     assert row is run.rows[0]
     assert run.row_record(row)["out_of_place"]["time_ratio"] is None
+
+
+@pytest.mark.parametrize(("gigabits", "status", "code"), [(10, "pass", 0), (100, "warn", 1), (None, "info", 0)])
+def test_what_neighbours_exchange_is_judged_by_the_links_that_were_chosen(
+    gigabits: int | None, status: str, code: int
+) -> None:
+    """Two measured 0.5 and 1 GB/s. Strictly, a warning is a failure."""
+    run = planned(8, 16, backends=["builtin"])
+    rate = gigabits and gigabits * 125_000_000
+    run.crew.links = {run.world.hosts[0]: Candidate("eth3", ip_interface("10.0.0.1/24"), 1500, rate)}
+    for index, reached in enumerate((5e8, 1e9)):
+        measured(run, index, 1e-3)
+        row = run.rows[index]
+        row.results = {place: replace(result, neighbour_bw=reached) for place, result in row.results.items()}
+    assert run.judge(strict=True) == code
+    (finding,) = [finding for finding in run.findings if finding.check == "perf.link"]
+    assert (finding.status, finding.evidence["neighbour_gb_s"]) == (status, 1.0)
+    (node,) = run.record(0).record()["world"]["nodes"]
+    assert node["link"] == {"interface": "eth3", "rate": rate and rate / 1e9}
 
 
 def test_before_the_ranks_have_met_nobody_knows_what_they_load() -> None:

@@ -111,7 +111,7 @@ def test_a_measurement_in_microseconds_and_decimal_gigabytes() -> None:
 def test_what_is_not_known_is_null() -> None:
     side = measurement_record(measurement(1e-6, wrong=None))
     assert [key for key, value in side.items() if value is None] == [
-        "time_p99", "time_ci95", "nwrong", "ceiling", "efficiency", "time_ratio",
+        "time_p99", "time_ci95", "nwrong", "ceiling", "efficiency", "time_ratio", "clock_error",
     ]  # fmt: skip
 
 

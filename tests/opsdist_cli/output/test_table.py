@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from opsdist_cli.output.table import Table, best_by_size, closing, costs, headlines, joined, legend, opening
-from tests.opsdist_cli.records import Record, latency, perf_record, row, side
+from tests.opsdist_cli.records import Record, finding, latency, perf_record, row, side
+from tests.schema import validate
 
 HEADER = """\
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     eff  algorithm
@@ -119,6 +120,36 @@ def test_once_the_ranks_have_met_it_is_said_where_they_are_and_what_they_have_lo
         "# ranks 0-1 on host: pinned to CPUs 0,1; transport zmq; private buffers",
         "# builtin: opsdist 0.1.0, portable engine over zmq",
     ]
+
+
+def two_hosts(rate: float | None, *findings: Record) -> Record:
+    """A rank on each of two, by interfaces of so many GB/s."""
+    record = perf_record(row(out_of_place=side(clock_error=12.5)), findings=findings)
+    world = record["world"]
+    link = {"interface": "eth2", "rate": rate}
+    world["nodes"] = [{"name": f"node{n}", "ranks": [n - 1], "link": link} for n in (1, 2)]
+    for number, rank in enumerate(world["ranks"]):
+        rank |= {"node": number, "addresses": [f"10.0.0.{number}"], "transport": {"node": "tcp", "network": "tcp"}}
+    validate(record)
+    return record
+
+
+@pytest.mark.parametrize(("rate", "shown"), [(3.125, "25 Gb/s"), (None, "rate unknown")])
+def test_of_several_hosts_it_is_said_by_what_they_reach_each_other(rate: float | None, shown: str) -> None:
+    assert joined(two_hosts(rate))[1] == (
+        f"# rank 1 on node2: pinned to CPUs 1; transport tcp, tcp by eth2 10.0.0.1 ({shown}); registered buffers"
+    )
+
+
+def test_of_several_hosts_it_is_said_how_far_their_clocks_and_their_links_are_known() -> None:
+    lines = legend(two_hosts(3.125, finding("perf.link", message="neighbours exchange this")))
+    assert "# neighbours exchange this" in lines
+    (clocks,) = [line for line in lines if "clock" in line]
+    assert clocks.startswith("# clocks of hosts compared to within 12.50 us; a rooted collective")
+    unread = two_hosts(3.125)
+    unread["results"][0]["out_of_place"]["clock_error"] = None
+    assert any(line.startswith("# hosts have no clock in common") for line in legend(unread))
+    assert not any("clock" in line for line in legend(perf_record(row())))
 
 
 def test_the_headline_is_in_the_vendors_words() -> None:

@@ -114,6 +114,14 @@ def test_of_two_hosts_that_do_not_reach_each_other_neither_is_singled_out() -> N
     assert {fault.host for fault in blame(("a", "b"), ("1.1.1.1", "2.2.2.2"), ("no answer", "no answer"))} == {"a", "b"}
 
 
+@pytest.mark.parametrize(
+    ("facts", "rate"), [({"virtual": False, "driver": "mlx5_core"}, 1250), ({"virtual": True, "driver": None}, None)]
+)
+def test_a_link_has_the_rate_of_its_device(facts: dict[str, Any], rate: int | None) -> None:
+    (found,) = candidates([interface("eth0", "10.0.0.1/24", speed_bytes_per_second=1250, **facts)], None)
+    assert found.rate == rate
+
+
 def test_an_mtu_that_others_do_not_have_is_said() -> None:
     links = {"a": candidate("10.0.0.1/24"), "b": candidate("10.0.0.2/24", mtu=1400), "c": candidate("10.0.0.3/24")}
     (finding,) = judge(links)

@@ -1,0 +1,70 @@
+"""What a run across hosts finds out about them: how their clocks differ, and what their links carry. In a lab."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab import Lab, lab, unavailable
+from tests.leftovers import RunSpace
+from tests.perf_process import Perf, perf
+
+DAYS = 1_000_000
+"""Seconds."""
+
+
+def _no_time_of_its_own() -> str | None:
+    trial = ["unshare", "--time", "--monotonic", str(DAYS), "true"]
+    done = subprocess.run(trial, check=False, capture_output=True, text=True)
+    return f"no clocks of their own: {done.stderr.strip()}" if done.returncode else None
+
+
+pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with lab(2, tmp_path_factory.mktemp("cluster")) as hosts:
+        yield hosts
+
+
+def ended(hosts: Lab, space: RunSpace, *arguments: str) -> Perf:
+    """A run on both hosts that has gone well."""
+    where = ("--hosts", "node[1-2]", "--per-host", "1", "--bind", "none", "--cache", "warm")
+    with perf(space, *arguments, *where, variables={"OPSDIST_SSH": shlex.join(hosts.ssh)}) as run:
+        assert run.code() == 0, run.stderr
+    return run
+
+
+@pytest.mark.skipif(_no_time_of_its_own() is not None, reason=str(_no_time_of_its_own()))
+def test_who_comes_late_is_found_although_a_clock_is_days_ahead(cluster: Lab, space: RunSpace, tmp_path: Path) -> None:
+    """Back to back, the root folds what it has received while the other one has only sent: it is the last to begin the
+    next one. By the clocks as they are it would be the first, by days."""
+    python = tmp_path / "python"
+    elsewhere = f"unshare --time --monotonic {DAYS}"
+    python.write_text(f'#!/bin/sh\n[ "$(hostname)" = node2 ] && set -- {elsewhere} {sys.executable} "$@" ||\n'
+                      f'set -- {sys.executable} "$@"\nexec "$@"\n')  # fmt: skip
+    python.chmod(0o755)
+    run = ended(cluster, space, "reduce", "--size", "32M", "--sync", "none", "--peak=9GB/s", "--python", str(python))
+    (row,) = run.record["results"]
+    assert row["out_of_place"]["late_rank"] == 0
+    assert 0 < row["out_of_place"]["clock_error"] < DAYS * 1e6
+    assert "clocks of hosts compared to within" in run.stdout
+
+
+def test_the_rate_of_a_cable_that_is_none_is_unknown_and_what_neighbours_exchange_is_said(
+    cluster: Lab, space: RunSpace
+) -> None:
+    """A veth says 10 Gb/s, whatever it carries."""
+    assert cluster.hosts[0].run(["cat", "/sys/class/net/eth0/speed"]).stdout == "10000\n"
+    run = ended(cluster, space, "allreduce", "--size", "4M", "--loop", "4")
+    assert f"tcp by eth0 {cluster.hosts[1].address} (rate unknown)" in run.stdout
+    (finding,) = [finding for finding in run.record["findings"] if finding["check"] == "perf.link"]
+    assert (finding["status"], finding["evidence"]["link_gb_s"]) == ("info", None)
+    assert finding["evidence"]["neighbour_gb_s"] > 0
+    assert f"# {finding['message']}" in run.stdout.splitlines()
