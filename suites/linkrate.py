@@ -31,7 +31,7 @@ def judge(reached: Sequence[float], links: Mapping[str, Candidate]) -> list[Find
         return []
     best = max(reached)
     evidence = {"neighbour_gb_s": best / 1e9, "link_gb_s": None, "share": None}
-    figure = f"neighbouring hosts exchange {best / 1e9:.2f} GB/s each way"
+    figure = f"neighbouring hosts send each other {best / 1e9:.2f} GB/s"
     rates = {host: link.rate for host, link in links.items() if link.rate}
     if not rates:
         where = ", ".join(sorted({link.interface for link in links.values()}))

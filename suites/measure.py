@@ -125,7 +125,7 @@ def _late_rank(stamps: Sequence[Sequence[Sequence[int]]], counts: Sequence[int],
 
 
 def _neighbour_bw(moved: float, seconds: Sequence[float], hosts: int) -> float | None:
-    """What each host sent to the next one while it received as much, where that was measured."""
+    """What each host sent to the next one, while it received as much where the collective has both directions."""
     return moved / hosts / min(seconds) if hosts > 1 and moved and seconds else None
 
 

@@ -116,8 +116,7 @@ class Measurement:
     clock_error: float | None = None
     """How far entries on different hosts may be put wrong to each other; None where all ranks read one clock."""
     neighbour_bw: float | None = None
-    """What each host sent to the next one while it received as much, in bytes/s, where a ceiling between hosts was
-    measured."""
+    """What each host sent to the next one, in bytes/s, where a ceiling between hosts was measured."""
 
     @property
     def time(self) -> float:

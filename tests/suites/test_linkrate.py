@@ -46,7 +46,7 @@ def test_too_little_and_too_much_have_remedies_of_their_own() -> None:
 def test_the_slowest_link_bounds_all_and_is_named() -> None:
     found = judged(9, a=link(100), b=link(10, "ib3"), c=link(25))
     assert (found.status, found.subject) == (Status.PASS, {"host": "b", "device": "ib3"})
-    assert "1.12 GB/s each way, 90% of the link (b ib3, 10 Gb/s)" in found.message
+    assert "1.12 GB/s, 90% of the link (b ib3, 10 Gb/s)" in found.message
 
 
 def test_a_rate_that_nobody_knows_is_neither_well_nor_wrong() -> None:
