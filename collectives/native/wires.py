@@ -19,7 +19,7 @@ import time
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
 
-from collectives.errors import PeerLost, ResourceError, TransportTimeout
+from collectives.errors import PeerLost, ResourceError, TransportTimeout, UsageError
 from collectives.secrets import key
 
 _HELLO = struct.Struct("=8sQII")
@@ -63,6 +63,7 @@ class Wires:
         self._strangers: dict[socket.socket, bytes] = {}
         self._waiting: dict[tuple[int, int], socket.socket] = {}
         """By group and rank."""
+        self._closed = False
 
     def learn(self, doors: Sequence[tuple[str, int]]) -> None:
         """Where each rank listens, in the order of ranks."""
@@ -71,7 +72,8 @@ class Wires:
     def reach(self, group: int, ranks: Collection[int], timeout: float) -> dict[int, socket.socket]:
         """A connection to each of these ranks of other hosts, for this group alone.
 
-        Raises TransportTimeout naming who did not come, PeerLost for who is gone, ResourceError.
+        Raises TransportTimeout naming who did not come, PeerLost for who is gone, ResourceError; UsageError when it is
+        closed meanwhile.
         """
         deadline = time.monotonic() + timeout
         found: dict[int, socket.socket] = {}
@@ -100,9 +102,10 @@ class Wires:
         return found
 
     def close(self) -> None:
-        """Nobody comes in any more."""
-        self._door.close()
-        _close([*self._strangers, *self._waiting.values()])
+        """Nobody comes in any more, and who waits for somebody need not wait any longer."""
+        self._closed = True
+        with self._lock:
+            _close([self._door, *self._strangers, *self._waiting.values()])
 
     def _connect(self, group: int, rank: int, deadline: float) -> socket.socket:
         host, port = self._doors[rank]
@@ -131,6 +134,8 @@ class Wires:
     def _look(self, deadline: float, wanted: Collection[tuple[int, int]]) -> None:
         """Let in who comes, until one of the wanted is there, or it is time."""
         while not any(name in self._waiting for name in wanted):
+            if self._closed:
+                raise UsageError("the communicator is closed")
             left = deadline - time.monotonic()
             if left <= 0:
                 return

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("collectives.native._core", reason="needs the compiled core", exc_type=ImportError)
 
 from collectives.backends.builtin import BuiltinCommunicator
-from collectives.errors import MismatchError, PeerLost, ResourceError, TransportTimeout
+from collectives.errors import MismatchError, PeerLost, ResourceError, TransportTimeout, UsageError
 from collectives.native.wires import _BACKLOG, _HELLO, _LONGEST, _MAGIC, _STRANGERS, Wires
 from tests.collectives.inproc_world import run_threads
 from tests.collectives.native import native_world
@@ -204,6 +204,15 @@ def test_a_peer_that_does_not_come_is_named() -> None:
         first, second, _ = run_threads([lambda comm=comm: body(comm) for comm in world])  # type: ignore[misc]
     assert 2 in first or 1 in first
     assert second
+
+
+def test_who_waits_for_a_peer_is_let_go_when_it_is_closed() -> None:
+    with doors(TOKEN, TOKEN) as (_, wire):
+        thread = threading.Thread(target=wire.close)
+        thread.start()
+        with pytest.raises(UsageError, match="the communicator is closed"):
+            wire.reach(GROUP, [0], LONG)
+        thread.join()
 
 
 def test_two_groups_at_once_do_not_mix() -> None:
