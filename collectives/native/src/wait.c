@@ -10,9 +10,11 @@
 
 #define FIRST_NAP 1000000 /* ns */
 #define LONGEST_NAP 16000000
-/* Rounds of spinning and of yielding for what comes from another host, at the most: each has a system call for every
- * connection, and sleeping costs less than the way there and back. */
-#define MOST_FOR_WIRES 200
+/* Rounds of spinning for what comes from another host, at the most. Each has a system call or more, so they are about a
+ * millisecond: well above what it takes to wake the peer, or two ranks that were once late would go on to wake each other
+ * for ever. There is no yielding then: that gives the core away for long, and the kernel, which brings the news, gives it
+ * to who slept at once. */
+#define MOST_FOR_WIRES 2000
 #define CLOCK_ROUNDS 64 /* while yielding, the clock is read every so many rounds */
 
 int64_t od_now(void) {
@@ -52,17 +54,20 @@ static void nap(od_waiter *waiter) {
     if (waiter->nap < LONGEST_NAP) waiter->nap *= 2;
 }
 
-static uint32_t at_most(uint32_t rounds, uint32_t most) { return rounds < most ? rounds : most; }
+static od_patience patience(const od_waiter *waiter) {
+    od_patience found = waiter->patience;
+    if (!od_wires_awaited(waiter->wires)) return found;
+    return (od_patience){found.spins < MOST_FOR_WIRES ? found.spins : MOST_FOR_WIRES, 0};
+}
 
 bool od_wait(od_waiter *waiter) {
     uint32_t rounds = waiter->rounds++;
-    uint32_t most = od_wires_awaited(waiter->wires) ? MOST_FOR_WIRES : UINT32_MAX;
-    uint32_t spins = at_most(waiter->patience.spins, most);
-    if (rounds < spins) {
+    od_patience most = patience(waiter);
+    if (rounds < most.spins) {
         relax();
         return false;
     }
-    if (rounds < spins + at_most(waiter->patience.yields, most)) {
+    if (rounds < most.spins + most.yields) {
         sched_yield();
         if (rounds % CLOCK_ROUNDS) return false;
     } else if (!waiter->marked) {
