@@ -46,6 +46,10 @@ FAMILIES: tuple[Family, ...] = (
         "OPSDIST_RANK", "OPSDIST_WORLD_SIZE", "OPSDIST_LOCAL_RANK", "OPSDIST_LOCAL_SIZE", "OPSDIST_NODE",
     ),
     Family("torchrun", ("RANK", "WORLD_SIZE"), "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK"),
+    # What is told of hosts is told by what runs msrun in containers.
+    Family(
+        "msrun", ("MS_NODE_ID", "MS_WORKER_NUM"), "MS_NODE_ID", "MS_WORKER_NUM", "", "MS_LOCAL_WORKER", "MS_NODE_RANK",
+    ),
     Family(
         "Open MPI", ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
         "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
@@ -59,25 +63,53 @@ FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What has started this process, and as whom."""
+
+    family: Family
+    placement: Placement
+
+
 def from_environment(environ: Mapping[str, str] = os.environ) -> Placement | None:
-    """The placement a launcher has given this process, or None. Raises UsageError when variables are not numbers,
+    """The placement a launcher has given this process, or None. Raises UsageError as `launched` does."""
+    found = launched(environ)
+    return found.placement if found else None
+
+
+def launched(environ: Mapping[str, str] = os.environ) -> Launched | None:
+    """The launcher that has started this process as a rank, or None. Raises UsageError when variables are not numbers,
     contradict themselves, or two launchers disagree about the world."""
     given = [mark for mark in FAMILIES[0].marks if environ.get(mark)]
     if 0 < len(given) < len(FAMILIES[0].marks):
         # Taking this for a world of one would let every rank run alone and call it a success.
         raise UsageError(f"{given[0]} is set, but of {' and '.join(FAMILIES[0].marks)} all are needed")
+    if environ.get("MS_ROLE") == "MS_WORKER" and not environ.get("MS_NODE_ID"):
+        raise UsageError("msrun has given this process no rank: give it --node_rank, so that it sets MS_NODE_ID")
     found = [family for family in FAMILIES if all(environ.get(mark) for mark in family.marks)]
     if not found:
         return None
+    found = _innermost(environ, found)
     worlds = {(_number(environ, f.rank, f), _number(environ, f.size, f)): f for f in reversed(found)}
     if len(worlds) > 1:
         told = "; ".join(f"{f.name} says rank {rank} of {size}" for (rank, size), f in worlds.items())
         raise UsageError(f"two launchers disagree about the world: {told}. Unset the variables of the one not meant")
-    family = found[0]
+    # The most trusted that tells who is on this host, which of srun and the variables it is given on top one may not.
+    family = next((f for f in found if environ.get(f.local_size) or environ.get(f.local_sizes)), found[0])
     rank, size = _number(environ, family.rank, family), _number(environ, family.size, family)
     if not 0 <= rank < size:
         raise UsageError(f"{family.rank}={rank} is not a rank of {family.size}={size}")
-    return _placement(environ, family, rank, size)
+    return Launched(family, _placement(environ, family, rank, size))
+
+
+def _innermost(environ: Mapping[str, str], found: list[Family]) -> list[Family]:
+    """Without srun where it has started another launcher, once on each node: `srun torchrun ...`, or an mpirun that
+    uses srun to reach its nodes. What that has started still has srun's variables."""
+    outer = FAMILIES[-1]
+    if len(found) < 2 or found[-1] is not outer or set(_local_sizes(environ, outer)) - {1}:
+        return found
+    inner, tasks = found[0], _number(environ, outer.size, outer)
+    return found[:-1] if tasks < _number(environ, inner.size, inner) else found
 
 
 def _placement(environ: Mapping[str, str], family: Family, rank: int, size: int) -> Placement:

@@ -1,6 +1,6 @@
 """The options by which a command runs on other hosts, and the crew they amount to.
 
-May import: click and screen at import time; suites when the options are used.
+May import: click, launched and screen at import time; suites when the options are used.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from opsdist_cli.launched import assembled
 from opsdist_cli.screen import Screen
 
 if TYPE_CHECKING:
     from suites.launch.crew import Crew
     from suites.launch.hosts import HostEntry
     from suites.launch.job import Output
+    from suites.launch.reach import Filter
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,13 +41,20 @@ class Variable(click.ParamType[tuple[str, "str | None"]]):
         return name, text if equals else None
 
 
+def list_options(function: Function) -> Function:
+    """What names hosts; see `named`."""
+    options = [
+        click.option("--hosts", metavar="H", help="Hosts, such as a,b:8,node[01-16]:4,user@h; with :N, their slots."),
+        click.option("--hostfile", metavar="FILE", help="A file that names them, in any tool's format."),
+    ]
+    return _with(options, function)
+
+
 def host_options(function: Function) -> Function:
     options = [
-        click.option("--hosts", metavar="H", help="Hosts, such as a,b:8,node[01-16]; with :N, their slots."),
-        click.option("--hostfile", metavar="FILE", help="A file that names them, in any tool's format."),
         click.option(
-            "--launcher", type=click.Choice(["auto", "local", "ssh", "slurm"]), default="auto",
-            help="Who reaches the hosts. [auto]",
+            "--launcher", type=click.Choice(["auto", "local", "ssh", "slurm", "env"]), default="auto",
+            help="Who reaches the hosts; env: who started this process, as srun, mpirun, torchrun. [auto]",
         ),
         click.option("--ssh", envvar="OPSDIST_SSH", metavar="CMD", help="ssh with options, as 'ssh -F FILE'. [ssh]"),
         click.option("--python", metavar="PATH", help="The interpreter on other hosts that has opsdist. [as here]"),
@@ -56,24 +65,40 @@ def host_options(function: Function) -> Function:
         ),
         click.option("--interface", metavar="I", help="eth (a beginning), =eth0, ^docker, or 10.0.0.0/8. [by network]"),
     ]  # fmt: skip
+    return list_options(_with(options, function))
+
+
+def _with(options: Sequence[Callable[[Function], Function]], function: Function) -> Function:
     for option in reversed(options):
         function = option(function)
     return function
 
 
 def crew_of(flags: Mapping[str, Any]) -> Crew:
-    """The hosts that the options name, by default this one. Raises UsageError."""
-    from suites.errors import UsageError
-    from suites.launch import crew, reach, slurm, ssh
+    """The hosts of one run, as `crews_of` has them."""
+    return crews_of(flags)()
 
-    if flags["hosts"] is not None and flags["hostfile"] is not None:
-        raise UsageError("--hosts and --hostfile exclude each other; give one of them")
+
+def crews_of(flags: Mapping[str, Any]) -> Callable[[], Crew]:
+    """Gives the hosts of a run, anew for each: those that the options name, those on which another launcher has started
+    processes of opsdist, by default this one. Raises UsageError; and LaunchError where such processes do not meet."""
+    from suites.launch import crew, reach
+
+    entries = named(flags)
     only = reach.parse_filter(flags["interface"]) if flags["interface"] is not None else None
-    launcher, entries = flags["launcher"], _named(flags)
+    if assembly := assembled(flags):
+        return lambda: crew.launched(assembly, only)
+    _crew(flags, entries, only)  # what is wrong with it is refused at once
+    return lambda: _crew(flags, entries, only)
+
+
+def _crew(flags: Mapping[str, Any], entries: Sequence[HostEntry] | None, only: Filter | None) -> Crew:
+    from suites.errors import UsageError
+    from suites.launch import crew, slurm, ssh
+
+    launcher = flags["launcher"]
     if launcher == "slurm" or (launcher == "auto" and entries is None and slurm.allocated(os.environ)):
         launcher, entries = "slurm", entries or slurm.entries(os.environ)
-    if launcher != "local":
-        _refuse_singletons()
     if entries is None:
         if launcher == "ssh":
             raise UsageError("--launcher ssh: no hosts; name them with --hosts or --hostfile")
@@ -102,27 +127,15 @@ def _ssh(text: str | None) -> tuple[str, ...]:
     return words
 
 
-def _named(flags: Mapping[str, Any]) -> Sequence[HostEntry] | None:
+def named(flags: Mapping[str, Any]) -> Sequence[HostEntry] | None:
+    """What `--hosts` or `--hostfile` say; None where neither is given. Raises UsageError, of click or suites."""
     from suites.launch.hosts import parse_hosts, read_hostfile
 
+    if flags["hosts"] is not None and flags["hostfile"] is not None:
+        click.get_current_context().fail("--hosts and --hostfile exclude each other; give one of them")
     if flags["hosts"] is not None:
         return parse_hosts(flags["hosts"])
     return None if flags["hostfile"] is None else read_hostfile(flags["hostfile"])
-
-
-def _refuse_singletons() -> None:
-    """Started by another launcher as one of many, this process would be a world of its own, and so would each of the
-    others: the figures of all of them would be wrong. Raises UsageError."""
-    from collectives.placement import from_environment
-    from suites.errors import UsageError
-
-    placement = from_environment()
-    if placement and placement.world_size > 1:
-        raise UsageError(
-            f"this process is rank {placement.rank} of {placement.world_size} that another launcher has started, which "
-            "is not supported yet: start opsdist once, inside salloc or sbatch or with --hosts; or, if this is no such "
-            "process, give --launcher local"
-        )
 
 
 def commands(crew: Crew) -> Sequence[str]:

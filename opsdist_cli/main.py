@@ -15,6 +15,7 @@ import click
 
 from collectives.errors import nearest
 from opsdist_cli.interrupts import Raised, Terminated, exit_code_of, signals_raised
+from opsdist_cli.launched import Part, remember, speechless
 from opsdist_cli.params import shared_options
 from opsdist_cli.screen import Screen, discard
 
@@ -78,11 +79,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code (contract.md, "Exits"). Raises nothing."""
-    screen = Screen()
+    screen, part = Screen(), Part()
     try:
         # Not opsdist.main, which would make a closed stdout a failure.
         with signals_raised() as raised:
-            outcome = _invoke(arguments, screen, raised)
+            outcome = _invoke(arguments, screen, part, raised)
         code = outcome if isinstance(outcome, int) else 0
     except BrokenPipeError:
         code = 0  # the screen takes care of its own, so this was the text of --help or --version
@@ -96,13 +97,15 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # the one place where any error becomes words and a code
         code = _failed(error, screen)
     _flush()
+    part.leave(code)
     return code
 
 
-def _invoke(arguments: list[str], screen: Screen, raised: Raised) -> Any:
+def _invoke(arguments: list[str], screen: Screen, part: Part, raised: Raised) -> Any:
     """What the command returns. What a signal broke is that signal, whatever has become of it on its way."""
     try:
         with opsdist.make_context("opsdist", list(arguments), obj=screen) as context:
+            remember(context, part)
             return opsdist.invoke(context)
     except Exception as error:
         if raised.stop is not None:
@@ -113,6 +116,8 @@ def _invoke(arguments: list[str], screen: Screen, raised: Raised) -> Any:
 def _usage(error: click.ClickException, screen: Screen) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         screen.note(error.format_message(), level=-1)
+        return 2
+    if speechless():
         return 2
     context = getattr(error, "ctx", None)
     where = context.command_path if context else "opsdist"
@@ -127,6 +132,9 @@ def _failed(error: Exception, screen: Screen) -> int:
     from probes.errors import ProbeError
     from suites.errors import SuiteError, UsageError
 
+    usage = isinstance(error, UsageError | CollectiveUsageError)
+    if usage and speechless():
+        return 2
     if screen.debug:
         screen.note("".join(traceback.format_exception(error)).rstrip(), level=-1)
     known = isinstance(error, CollectiveError | ProbeError | SuiteError | OSError)
@@ -136,7 +144,7 @@ def _failed(error: Exception, screen: Screen) -> int:
         screen.note(f"  {hint}", level=-1)
     if not known and not screen.debug:
         screen.note("  --debug shows the traceback", level=-1)
-    return 2 if isinstance(error, UsageError | CollectiveUsageError) else 3
+    return 2 if usage else 3
 
 
 def _open_closed_streams() -> None:

@@ -158,7 +158,9 @@ def _perf(options: Options, setting: Setting) -> tuple[PerfRun, int]:
                 pass
         if hosts.faults:
             raise SuiteError(judge(hosts.faults, ())["explanation"])
-        if len(hosts.names) > 1 and setting.ranks is None:
+        if hosts.assembly:
+            options = replace(options, ranks=None)  # their launcher has said how many
+        elif len(hosts.names) > 1 and setting.ranks is None:
             options = replace(options, ranks=None, per_host=1)
         perf = PerfRun(options, setting.command, now(), hosts)
         with closing(perf.events()) as events:

@@ -19,7 +19,8 @@ class Fault:
 
     failure: the rank reported an error. exit: its process ended before its job. silent: it said nothing while others
     ran into deadlines. silence: nothing at all happened (rank None). launch: what starts the ranks of a host was not
-    there, and `phase` says what it failed at (rank None). agent: what watches the ranks failed itself (rank None).
+    there, or ranks that another launcher should have started (`waiting_for`), and `phase` says what it failed at (rank
+    None). agent: what watches the ranks failed itself (rank None).
     unreachable: a host that was there is not heard of any more (rank None). outside: the run was ended or suspended by
     somebody who is no part of it (rank None). `notes` say what to do, where more is known
     than the kind tells.
@@ -72,7 +73,8 @@ def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
     waiting = sorted({f.rank for f in faults if f.rank is not None and f.waiting_for} - named)
 
     def subject(rank: int) -> dict[str, Any]:
-        return {"kind": "rank", "rank": rank, "host": host_of[rank]}
+        known = {"host": host_of[rank]} if rank < len(host_of) else {}
+        return {"kind": "rank", "rank": rank, **known}
 
     culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host} for host in cause.hosts]
     complaints = [fault for fault in faults if fault.rank not in cause.culprits]
@@ -148,10 +150,11 @@ def _launch(faults: Sequence[Fault]) -> _Cause | None:
         return None
     advice = found[0].notes or ("run `python -P -m suites.launch.agent < /dev/null` there: it says hello and ends",)
     text = "; ".join(f"{words(fault)} (phase: {fault.phase})" for fault in found)
-    hosts = tuple(dict.fromkeys(fault.host for fault in found))
+    hosts = tuple(dict.fromkeys(fault.host for fault in found if fault.host or not fault.waiting_for))
     if found[0].error == _SCARCE:
         return _Cause("resource", (), text, _SCARCE_ADVICE, hosts=hosts)
-    return _Cause("launch", (), text, tuple(advice), hosts=hosts)
+    awaited = tuple(dict.fromkeys(rank for fault in found for rank in fault.waiting_for))
+    return _Cause("launch", awaited, text, tuple(advice), hosts=hosts)
 
 
 def _agent(faults: Sequence[Fault]) -> _Cause | None:

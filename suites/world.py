@@ -22,6 +22,14 @@ MOST_ASKED = 4096
 
 
 @dataclass(frozen=True, slots=True)
+class Seat:
+    """A rank that another launcher has put on a host: its number there, and the CPUs it was given."""
+
+    rank: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HostFacts:
     """What the choice of a world depends on. Unknown is None."""
 
@@ -32,6 +40,14 @@ class HostFacts:
     available: int | None
     cache: int
     """All last-level caches together, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenHost(HostFacts):
+    """A host on which another launcher has started the ranks of the run already."""
+
+    launcher: str
+    seats: tuple[Seat, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +98,42 @@ def look(host: Host) -> HostFacts:
 def choose(facts: Sequence[HostFacts], asked: Asked, slots: Sequence[int | None], bind: bool, need: Need) -> World:
     """The world of a run on these hosts, of which some may have been given a number of slots.
 
-    An asked number is kept or refused; the default is cut to what fits. Raises UsageError.
+    An asked number is kept or refused; the default is cut to what fits; what another launcher has chosen is taken.
+    Raises UsageError.
     """
+    if taken := [host for host in facts if isinstance(host, TakenHost)]:
+        return _taken(taken, asked, bind, need)
     counts, why = _counts(facts, asked, slots)
     if asked == Asked() and None in slots:
         counts, why = _cut(facts, slots, counts, need, why)
     refuse_too_much(facts, counts, need(counts))
     return _world(facts, counts, bind, why)
+
+
+def _taken(facts: Sequence[TakenHost], asked: Asked, bind: bool, need: Need) -> World:
+    """The world that a launcher has made, host by host, and on the CPUs that it has given to each rank."""
+    counts = [len(host.seats) for host in facts]
+    ranks = [seat.rank for host in facts for seat in host.seats]
+    launcher, size = facts[0].launcher, len(ranks)
+    if asked.ranks not in (None, size):
+        raise UsageError(f"{asked.ranks} ranks: {launcher} has started {size}; leave -n out, or start as many")
+    if asked.per_host is not None and set(counts) != {asked.per_host}:
+        had = ", ".join(f"{count} on {host.name}" for host, count in zip(facts, counts, strict=True))
+        raise UsageError(f"--per-host {asked.per_host}: {launcher} has started {had}; leave it out")
+    refuse_too_much(facts, counts, need(_within(counts)))
+    why = f"{size} ranks, as {launcher} has started them"
+    if ranks != sorted(ranks):
+        why += f", numbered host by host ({launcher}'s own numbers: {', '.join(map(str, ranks))})"
+    made = _world(facts, counts, bind, why)
+    given = [cpus for host in facts for cpus in _given_cpus(host)]
+    cpus = [own or chosen for own, chosen in zip(given, made.cpus, strict=True)]
+    return World(made.hosts, made.placements, tuple(cpus), why)
+
+
+def _given_cpus(host: TakenHost) -> list[tuple[int, ...] | None]:
+    """Where all ranks of a host got the same CPUs, none was bound to any."""
+    bound = len({seat.cpus for seat in host.seats}) > 1
+    return [seat.cpus if bound else None for seat in host.seats]
 
 
 def planned(names: Sequence[str], asked: Asked, slots: Sequence[int | None]) -> list[int] | None:

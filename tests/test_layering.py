@@ -28,8 +28,8 @@ ONLY_IN = {
     "rich": ("opsdist_cli/",),
     "psutil": ("probes/",),
     "zmq": ("collectives/transport/zmq.py", "collectives/rendezvous.py", "collectives/curve.py"),
-    "torch": ("collectives/backends/torch/__init__.py",),
-    "mpi4py": ("collectives/backends/mpi/__init__.py",),
+    "torch": ("collectives/backends/torch/__init__.py", "collectives/backends/torch/agentstore.py"),
+    "mpi4py": ("collectives/backends/mpi/__init__.py", "collectives/backends/mpi/broadcast.py"),
 }
 """third party -> the folders and files that may import it."""
 

@@ -6,10 +6,11 @@ May import: click, and from this package at import time; suites when the command
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from opsdist_cli.hostoptions import list_options, named
 from opsdist_cli.params import Word, shared_options
 from opsdist_cli.screen import Screen
 
@@ -18,21 +19,18 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--hosts", "names", metavar="H", help="The hosts, such as a,b:8,node[01-16,20]:4,user@h,[fd00::1]:4.")
-@click.option(
-    "--hostfile", "path", metavar="FILE",
-    help="A file that names them: of Open MPI, MPICH, hccl_test or DeepSpeed, node sets, or a rank table of HCCL.",
-)  # fmt: skip
+@list_options
 @click.option(
     "--format", "format_", type=Word("format", "suites.launch.hostformats:FORMATS"), metavar="NAME",
     help="Write mpich, ompi, slurm, deepspeed or rank-table. [for people]",
 )  # fmt: skip
 @shared_options
 @click.pass_context
-def hosts(ctx: click.Context, names: str | None, path: str | None, format_: str | None) -> int:
+def hosts(ctx: click.Context, /, format_: str | None, **flags: Any) -> int:
     """Show the hosts and slots that a list amounts to, or write the list in another tool's format.
 
-    Any format is read, and the order is kept. No host is asked.
+    Read are lists of Open MPI, MPICH, hccl_test and DeepSpeed, node sets, and rank tables of HCCL. The order is kept,
+    and no host is asked.
 
     \b
     Examples:
@@ -41,16 +39,10 @@ def hosts(ctx: click.Context, names: str | None, path: str | None, format_: str 
       srun --nodelist "$(opsdist hosts --hostfile hosts.txt --format slurm)" hostname
     """
     from suites.launch.hostformats import left_out, render
-    from suites.launch.hosts import parse_hosts, read_hostfile
 
     screen: Screen = ctx.obj
-    if names is not None and path is not None:
-        ctx.fail("--hosts and --hostfile exclude each other; give one of them")
-    if names is not None:
-        entries = parse_hosts(names)
-    elif path is not None:
-        entries = read_hostfile(path)
-    else:
+    entries = named(flags)
+    if entries is None:
         ctx.fail("no hosts; name them with --hosts or --hostfile")
     if format_ is None:
         screen.result(_table(entries))

@@ -47,7 +47,7 @@ def info(
     command = ["opsdist", *sys.argv[1:]]
     crew = crew_of(flags)
     out = sinks(screen, json=json_path)
-    asked = flags["hosts"] is not None or flags["hostfile"] is not None or bool(crew.far)
+    asked = flags["hosts"] is not None or flags["hostfile"] is not None or bool(crew.far or crew.faults)
     found = _survey(screen, command, sections, devices, crew) if asked else report(command, sections, devices)
     record = found.record()
     out.write(record)

@@ -172,12 +172,8 @@ def perf(
     if dry_run:
         return _dry_run(screen, options, crew)
     out = sinks(screen, json=json_path, csv=csv_path, junit=junit_path)
-    ended: BaseException | None = None
     with contextlib.closing(crew):
-        try:
-            _connect(screen, crew, options.timeout)
-        except (KeyboardInterrupt, Terminated) as error:
-            ended = error
+        ended = _connect(screen, crew, options.timeout)
         if ended or crew.faults:
             crew.close()
             record = unlaunched(options, command, started, crew, exit_code_of(ended) if ended else 3).record()
@@ -185,14 +181,19 @@ def perf(
             tell_findings(screen, record)
             screen.result(_verdict(record, 0, options, crew))
             return code
-        run = PerfRun(options, command, started, crew)
-        show = _Show(screen, run)
-        try:
-            show.opening()
-            show.events()
-        except (KeyboardInterrupt, Terminated) as error:
-            ended = error
-            screen.note("the ranks were stopped; what was measured is kept", level=-1)
+        return _measure(screen, PerfRun(options, command, started, crew), out, strict=strict)
+
+
+def _measure(screen: Screen, run: PerfRun, out: Sinks, *, strict: bool) -> int:
+    """Run it, show what comes, and write the record, however it ends. The exit code."""
+    show, ended = _Show(screen, run), None
+    try:
+        show.opening()
+        show.events()
+    except (KeyboardInterrupt, Terminated) as error:
+        ended = error
+        screen.note("the ranks were stopped; what was measured is kept", level=-1)
+        run.crew.close()
     code = run.judge(strict=strict)
     record = run.record(exit_code_of(ended) if ended else code).record()
     code = _write(screen, out, record)
@@ -228,18 +229,22 @@ def _dry_run(screen: Screen, options: Options, crew: Crew) -> int:
     return 0
 
 
-def _connect(screen: Screen, crew: Crew, timeout: float) -> None:
-    """Reach all hosts before anything is decided, where what they have is not known yet."""
+def _connect(screen: Screen, crew: Crew, timeout: float) -> BaseException | None:
+    """Reach all hosts before anything is decided, where what they have is not known yet. What has interrupted it."""
     if crew.facts:
-        return
+        return None
     for line in commands(crew):
         screen.note(line, level=1)
-    for said in crew.connect(timeout):
-        show_output(screen, said)
+    try:
+        for said in crew.connect(timeout):
+            show_output(screen, said)
+    except (KeyboardInterrupt, Terminated) as error:
+        return error
     for facts in crew.facts:
         link = crew.links.get(facts.name)
         where = f", reached by {link.address.ip} ({link.interface})" if link else ""
         screen.note(f"# {facts.name}: {facts.cores} cores{where}", level=1)
+    return None
 
 
 def _verdict(record: dict[str, Any], cases: int, options: Options, crew: Crew) -> str:

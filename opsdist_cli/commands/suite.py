@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from opsdist_cli.hostoptions import crew_of, host_options
+from opsdist_cli.hostoptions import crews_of, host_options
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration, Word, json_option, shared_options
 from opsdist_cli.screen import Screen
@@ -52,12 +52,12 @@ def suite(
         for known, (_, summary) in SUITES.items():
             screen.result(f"{known:<10} {summary}")
         return 0
+    hosts = crews_of(flags)  # what is wrong with the list is refused before anything starts
     out = sinks(screen, json=json_path, junit=junit_path)
     command = ["opsdist", *sys.argv[1:]]
     report = Report("suite", command, now())
     ended: BaseException | None = None
-    setting = Setting(budget, ranks, command, lambda: crew_of(flags))
-    setting.hosts()  # what is wrong with the list is refused before anything starts
+    setting = Setting(budget, ranks, command, hosts)
     try:
         for findings in suite_named(name)(setting):
             report.findings += findings

@@ -4,7 +4,7 @@ Started as `python -P -m suites.launch.agent`, or from far.py, with the job as t
 stays open: its end means that the controller is gone, and the ranks with it. So does silence, where the controller is
 on another host: a wire that is cut has no end. stdout carries frames only. One loop, no thread but the
 store's, which starts after the fork. How ranks are started is a starter's (see starters.py).
-May import: protocol, link's limit, knock, starters, world's look at a host, probes, collectives.
+May import: protocol, frames, link's limit, knock, starters, world's look at a host, probes, collectives.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from collectives.rendezvous import StoreServer
 from probes import network, process
 from probes.host import LocalHost
 from suites import world
+from suites.launch.frames import FROM_CONTROLLERS, check
 from suites.launch.knock import Door, Knock
 from suites.launch.link import raise_descriptors
-from suites.launch.protocol import MARK, Frame, FrameReader, pack
+from suites.launch.protocol import MARK, BrokenFrame, Frame, FrameReader, pack
 from suites.launch.starters import Member, Starter, signal_group, starter_named
 
 _TERM_SECONDS = 2.0
@@ -65,6 +66,8 @@ class Agent:
         """When the ranks were told to end; None while the job runs."""
         self._killed = False
         self._lifeline = True
+        self._given_up = False
+        """Only the end of what the controller says is still listened for."""
         self._host = LocalHost()
         self._next_beat = 0.0
         self._heard = time.monotonic()
@@ -73,10 +76,11 @@ class Agent:
 
     def serve(self) -> None:
         """Until every rank is gone and the controller knows it, or cannot be told."""
+        # First of all, since what follows may fail, and then that is told.
+        self._outbox.append(memoryview(MARK))
         hello = {"host": socket.gethostname(), "pid": os.getpid(), "version": version("opsdist")}
         interfaces = [asdict(interface) for interface in network.read(self._host).interfaces or ()]
         found = {"facts": asdict(world.look(self._host)), "interfaces": interfaces}
-        self._outbox.append(memoryview(MARK))
         self._send({"type": "hello", "python": sys.version.split()[0], **found, **hello})
         self.selector.register(self._source, selectors.EVENT_READ, self._on_controller)
         while self._lifeline and not self._ranks and self._stopping is None:
@@ -94,6 +98,7 @@ class Agent:
 
     def give_up(self, error: Exception) -> None:
         """Tell the controller why this agent cannot go on, and take the ranks along."""
+        self._given_up = True
         self._kill()
         trace = traceback.format_exception(error)
         message = f"{type(error).__name__}: {error}"
@@ -149,12 +154,20 @@ class Agent:
             self._beat()
 
     def _on_controller(self, descriptor: int) -> None:
-        data = os.read(descriptor, 1 << 16)
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:  # a connection that is broken
+            data = b""
         self._heard = time.monotonic()
         if not data:
             self._cut()
             return
+        if self._given_up:
+            return
         for frame in self._reader.feed(data):
+            check(frame, FROM_CONTROLLERS)
             match frame["type"]:
                 case "job" if self._starter is None:
                     self._shut()
@@ -162,6 +175,8 @@ class Agent:
                     self._job, self._patience = frame, frame["lifeline"] or math.inf
                     self._starter = starter_named(frame["starter"])(self)
                     self._starter.start(frame)
+                case "job":
+                    raise BrokenFrame("a second job")
                 case "listen":
                     self._door = Door(self.selector, frame["address"], frame["secret"])
                     self._send({"type": "listening", "port": self._door.port})
@@ -213,6 +228,9 @@ class Agent:
 
     def on_helpers(self, pids: Sequence[int]) -> None:
         self._send({"type": "helpers", "pids": list(pids)})
+
+    def on_waiting(self, address: str, token: str) -> None:
+        self._send({"type": "waiting", "address": address, "token": token})
 
     def on_words(self, text: str) -> None:
         self._send({"type": "output", "rank": None, "stream": "stderr", "text": text})

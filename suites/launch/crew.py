@@ -9,13 +9,15 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from collectives.address import any_port
 from probes.host import Host, LocalHost
 from suites import world
-from suites.launch import local, reach, slurm, ssh, supervise
+from suites.errors import UsageError
+from suites.launch import deadlines, local, reach, slurm, ssh
+from suites.launch.assembly import Assembly
 from suites.launch.hosts import HostEntry
 from suites.launch.job import Event, Job, Output
 from suites.launch.link import AgentCommand
@@ -29,9 +31,6 @@ FAR: Mapping[str, Callable[[str, str, ssh.Far, Mapping[str, str]], AgentCommand]
 }
 """launcher -> how it starts the agent of a host: the name it knows that by, the host's name here, the far side, and the
 environment."""
-LEAST_GREETING = 10.0
-"""Seconds for an agent to be there, at the least, whatever the deadline of a message: interpreters start in it."""
-
 KNOCK_SECONDS = 5.0
 
 
@@ -48,6 +47,8 @@ class Crew:
     """Which interfaces may be taken."""
     links: Mapping[str, reach.Candidate] = field(default_factory=dict)
     """By host, where there are several: what it is reached by."""
+    assembly: Assembly | None = None
+    """Where another launcher has started the ranks."""
     _supervisor: Supervisor | None = None
     _closed: bool = False
 
@@ -67,7 +68,9 @@ class Crew:
 
     @property
     def faults(self) -> list[Fault]:
-        return self._supervisor.faults if self._supervisor else []
+        if self._supervisor:
+            return self._supervisor.faults
+        return self.assembly.faults if self.assembly else []
 
     @property
     def survivors(self) -> list[tuple[str, int]]:
@@ -80,14 +83,21 @@ class Crew:
 
     def greet(self, timeout: float) -> Iterator[Output]:
         """Start the agents; `faults` says of which hosts none is there."""
-        self._supervisor = Supervisor(self.commands)
+        patience = max(timeout, deadlines.GREETING_SECONDS)
+        if self.assembly:
+            self.commands = self.assembly.start_agents(self.commands, patience)
+        if self.faults:
+            return
+        self._supervisor = (
+            Supervisor(self.commands, self.assembly.summon) if self.assembly else Supervisor(self.commands)
+        )
         self._supervisor.open()
-        yield from self._supervisor.greet(max(timeout, LEAST_GREETING))
+        yield from self._supervisor.greet(patience)
 
     def ask(self, phase: str, questions: Sequence[Frame], seconds: float) -> Iterator[Output]:
         """Ask each agent that is there something: see `answers`, and `faults` for those that have none."""
-        assert self._supervisor
-        yield from self._supervisor.ask(phase, questions, seconds)
+        if self._supervisor:
+            yield from self._supervisor.ask(phase, questions, seconds)
 
     @property
     def answers(self) -> Sequence[Frame | None]:
@@ -95,13 +105,14 @@ class Crew:
 
     def connect(self, timeout: float) -> Iterator[Output]:
         """Reach all hosts, and hear what they say of themselves: `facts`, or else `faults`."""
-        if self._supervisor:
+        if self._supervisor or self.faults:
             return
         yield from self.greet(timeout)
-        assert self._supervisor
-        if not self.faults and not self.facts:
+        if self._supervisor and not self.faults and not self.facts:
             hellos = zip(self.commands, self._supervisor.hellos, strict=True)
             self.facts = [facts_of(hello["facts"], command.host) for command, hello in hellos]
+            if self.assembly:
+                self.facts = seated(self.facts, self.assembly)
             if len(self.commands) > 1:
                 self._choose_addresses(self._supervisor)
                 yield from self._knock()
@@ -121,7 +132,7 @@ class Crew:
         secret = secrets.token_hex(16)
         doors = [{"type": "listen", "address": address, "secret": secret} for address in self.addresses]
         if not self.faults:
-            yield from self.ask("addresses", doors, LEAST_GREETING)
+            yield from self.ask("addresses", doors, deadlines.GREETING_SECONDS)
         if self.faults:
             return
         ports = [answer["port"] for answer in self.answers if answer]
@@ -130,7 +141,7 @@ class Crew:
             {"type": "knock", "address": address, "port": port, "secret": secret, "seconds": KNOCK_SECONDS}
             for address, port in doors_of_next
         ]
-        yield from self.ask("addresses", knocks, KNOCK_SECONDS + LEAST_GREETING)
+        yield from self.ask("addresses", knocks, KNOCK_SECONDS + deadlines.GREETING_SECONDS)
         if self.faults:
             return
         why = [answer["why"] if answer else None for answer in self.answers]
@@ -139,12 +150,15 @@ class Crew:
     def job(
         self, name: str, arguments: Mapping[str, Any], where: world.World, timeout: float, starter: str, *, spins: bool
     ) -> Job:
-        """A job for ranks that are placed like this."""
+        """A job for ranks that are placed like this. Raises UsageError where they cannot be started so."""
+        if self.assembly:
+            starter = _env_starter(starter, self.assembly)
         several = len(self.commands) > 1
+        patience = min(deadlines.AGENT_SECONDS, max(timeout, deadlines.GREETING_SECONDS))
         store = any_port(self.addresses[0]) if several else f"ipc://@opsdist-store-{secrets.token_hex(8)}"
         return Job(
             name, arguments, where.placements, where.cpus, secrets.token_hex(16), store, timeout, starter, spins,
-            self.addresses, min(supervise.AGENT_SECONDS, max(timeout, LEAST_GREETING)) if self.far else None,
+            self.addresses, patience if self.far else None,
         )  # fmt: skip
 
     def run(self, job: Job) -> Iterator[Event]:
@@ -178,6 +192,30 @@ def of(entries: Sequence[HostEntry], far: ssh.Far, only: reach.Filter | None = N
     if not any(command.far for command in commands):
         launcher = "local"
     return Crew(launcher, commands, [entry.slots for entry in entries], only=only)
+
+
+def launched(assembly: Assembly, only: reach.Filter | None = None) -> Crew:
+    """The hosts on which another launcher has started the ranks; with faults from the start where not all are there."""
+    slots = [len(post.present) for post in assembly.posts]
+    return Crew("env", assembly.commands(), slots, only=only, assembly=assembly)
+
+
+def seated(facts: Sequence[world.HostFacts], assembly: Assembly) -> list[world.HostFacts]:
+    """What is known of the hosts, and whom the launcher has put there."""
+    seats = [tuple(world.Seat(one.rank, one.cpus) for one in post.present) for post in assembly.posts]
+    return [
+        world.TakenHost(**asdict(found), launcher=assembly.launcher, seats=given)
+        for found, given in zip(facts, seats, strict=True)
+    ]
+
+
+def _env_starter(wanted: str, assembly: Assembly) -> str:
+    if wanted == "mpiexec" and not assembly.mpi:
+        raise UsageError(
+            f"--backend mpi among processes that {assembly.launcher} has started, which are no world of MPI: start "
+            "opsdist once, with -n, and it starts mpiexec itself; or give --launcher local"
+        )
+    return "env"
 
 
 def own_names() -> set[str]:

@@ -1,9 +1,9 @@
-"""The parent of a rank under mpiexec: forks the rank, dials the agent, reports the rank's end, ends with the agent.
+"""The parent of a rank that no agent forks: forks it, dials the agent, reports the rank's end, ends with the agent.
 
-Started as `python -P -m suites.launch.dial` by mpiexec. It imports little and sleeps until something happens, so it
-takes no time from the ranks. It holds MPI's descriptors open until all ranks have ended: mpiexec then sees no rank
-leave, and it is the agent alone that judges. May import: the standard library, protocol, mpiexec's names,
-segments; more only in the rank.
+Started as `python -P -m suites.launch.dial`, by mpiexec or by what another launcher has started as that rank. It
+imports little and sleeps until something happens, so it takes no time from the ranks. It holds MPI's descriptors open
+until all ranks have ended: mpiexec then sees no rank leave, and it is the agent alone that judges.
+May import: the standard library, protocol, dialin's names, segments; more only in the rank.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import traceback
 from collections.abc import Mapping
 
 from collectives.segments import remove, segments
-from suites.launch.mpiexec import ADDRESS, LONGEST, ORPHANED, TERMINATE, TOKEN
+from suites.launch.dialin import ADDRESS, LONGEST, ORPHANED, RANK, TERMINATE, TOKEN
 from suites.launch.protocol import Channel
 from suites.launch.starters import signal_group
 
 _ORPHANED = signal.SIGHUP
 _PR_SET_PDEATHSIG = 1
-_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
-"""Where launchers of MPI tell a process its rank."""
+_RANKS = (RANK, "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+"""Where a process is told its rank, by opsdist or by launchers of MPI."""
 
 
 class Dial:

@@ -14,6 +14,7 @@ from suites.launch.link import Link
 from suites.launch.seen import Roll
 
 _HELPER_SECONDS = 1.0
+_KILLED_SECONDS = 1.0
 
 
 def end_all(links: Sequence[Link], roll: Roll, seconds: float) -> list[tuple[str, int]]:
@@ -37,6 +38,9 @@ def end_all(links: Sequence[Link], roll: Roll, seconds: float) -> list[tuple[str
     deadline = time.monotonic() + seconds
     for link in links:
         link.release(max(deadline - time.monotonic(), 0.0))
+        if link.ended and link.exit_code(0.0) is None:
+            link.kill()  # it has said that it ends, and does not
+            link.exit_code(_KILLED_SECONDS)
     while (here := _here(links, roll)) and time.monotonic() < deadline:
         time.sleep(0.01)
     return here + _elsewhere(links, roll)
@@ -54,8 +58,8 @@ def _here(links: Sequence[Link], roll: Roll) -> list[tuple[str, int]]:
     """Processes of the run that are still there."""
     host, found = LocalHost(), []
     for link in links:
-        assert link.process
-        pids = [] if link.process.returncode is not None else [link.process.pid]
+        assert link.way
+        pids = [] if link.way.pid is None or link.exit_code(0.0) is not None else [link.way.pid]
         if not link.command.far:
             pids += [*roll.living(link.ranks).values(), *([] if link.ended else link.helpers)]
         found += [(link.host, pid) for pid in pids if _lives(host, pid)]

@@ -1,6 +1,6 @@
 """One agent as its controller holds it: the process that leads to it, what was said to it and heard of it.
 
-May import: protocol, trouble.
+May import: protocol, trouble, way.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import contextlib
 import os
 import resource
 import selectors
-import signal
-import subprocess
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from suites.launch.protocol import Frame, FrameReader, LineReader, Noise, pack
 from suites.launch.trouble import Trouble
+from suites.launch.way import ProcessWay, SocketWay, Way
 
 _PIECE = 1 << 18
 _MOST_WORDS = 16 << 10
@@ -38,13 +38,15 @@ class Explain(Protocol):
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
     """How the agent of one host is started. `first` is said to what comes before the agent; `explain` tells what an end
-    of `argv` without a word of the agent means, on another host, whose processes cannot be reached from here."""
+    of `argv` without a word of the agent means, on another host, whose processes cannot be reached from here.
+    Where `connection` is given, it leads to an agent that was started there already, as `argv` says."""
 
     host: str
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     first: Frame | None = None
     explain: Explain | None = None
+    connection: socket.socket | None = None
 
     @property
     def far(self) -> bool:
@@ -64,7 +66,8 @@ class Link:
     """To what was asked last."""
     helpers: list[int] = field(default_factory=list)
     """Processes beside the agent and the ranks."""
-    process: subprocess.Popen[bytes] | None = None
+    way: Way | None = None
+    """Once it was opened."""
     opened: float = 0.0
     heard: float = 0.0
     told: float = 0.0
@@ -89,45 +92,58 @@ class Link:
     @property
     def connecting(self) -> bool:
         """Started, and not greeted yet."""
-        return self.process is not None and self.hello is None and not self.over
+        return self.way is not None and self.hello is None and not self.over
 
     def open(self, on_frames: Callable[[], Any], on_words: Callable[[], Any]) -> None:
         """Start what leads to the agent. Raises OSError."""
         self.opened = self.heard = self.told = time.monotonic()
-        process = subprocess.Popen(
-            self.command.argv, env=dict(self.command.environment), start_new_session=True, bufsize=0,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        assert process.stdin
-        assert process.stdout
-        assert process.stderr
-        self.process = process
-        os.set_blocking(process.stdin.fileno(), False)
-        self.selector.register(process.stdout, selectors.EVENT_READ, on_frames)
-        self.selector.register(process.stderr, selectors.EVENT_READ, on_words)
+        command = self.command
+        way: Way = (
+            SocketWay(command.connection) if command.connection else ProcessWay(command.argv, command.environment)
+        )
+        self.way = way
+        self.selector.register(way.source, selectors.EVENT_READ, on_frames)
+        if way.words is not None:
+            self.selector.register(way.words, selectors.EVENT_READ, on_words)
         if self.command.first:
             self.tell(self.command.first)
 
     def read_frames(self) -> Iterator[Frame]:
         """What the agent says; `closed` when it has closed its stdout. Raises BrokenFrame for what is no frame."""
-        assert self.process
-        assert self.process.stdout
-        data = os.read(self.process.stdout.fileno(), _PIECE)
+        assert self.way
+        data = self._read(self.way.source)
+        if data is None:
+            return
         if not data:
-            self.selector.unregister(self.process.stdout)
+            self.selector.unregister(self.way.source)
             self.closed = True
         for frame in self._frames.feed(self._noise.feed(data)):
             self.heard = time.monotonic()
             yield frame
 
+    def deafen(self) -> None:
+        """Take nothing more of what it says: it would only be piled up."""
+        assert self.way
+        self._forget(self.way.source)
+
     def read_words(self) -> str:
         """What is printed, by whole lines; libraries do that."""
-        assert self.process
-        assert self.process.stderr
-        data = os.read(self.process.stderr.fileno(), _PIECE)
+        assert self.way
+        assert self.way.words is not None
+        data = self._read(self.way.words) or b""
         if not data:
-            self._forget(self.process.stderr)
+            self._forget(self.way.words)
         return self._keep(self._lines.feed(data))
+
+    @staticmethod
+    def _read(descriptor: int) -> bytes | None:
+        """A connection that is broken has ended like any other; None where there is nothing to read after all."""
+        try:
+            return os.read(descriptor, _PIECE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
 
     def _keep(self, text: str) -> str:
         self.words = (self.words + text)[-_MOST_WORDS:]
@@ -136,7 +152,7 @@ class Link:
     def last_words(self) -> str:
         """What is left to read of one that is over."""
         text = ""
-        while self.process and any(key.fileobj is self.process.stderr for key, _ in self.selector.select(0)):
+        while self.way and any(key.fd == self.way.words for key, _ in self.selector.select(0)):
             text += self.read_words()
         return text + self._keep(self._lines.feed(b""))
 
@@ -147,61 +163,58 @@ class Link:
 
     def exit_code(self, seconds: float) -> int | None:
         """Of the process here, as subprocess tells it; None where it has not ended by then."""
-        assert self.process
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(seconds)
-        return self.process.returncode
+        assert self.way
+        return self.way.exit_code(seconds)
 
     def tell(self, frame: Frame) -> None:
         """Never waits: what the agent does not take now is sent when it does."""
-        if self.process and self.process.stdin and not self.process.stdin.closed:
+        if self.way and self.way.sink is not None:
             self.told = time.monotonic()
             self._outbox += pack(frame)
             self._write()
 
     def _write(self) -> Sequence[Any]:
-        assert self.process
-        assert self.process.stdin
-        stdin = self.process.stdin
+        assert self.way
+        sink = self.way.sink
+        if sink is None:
+            return ()
         try:
-            del self._outbox[: os.write(stdin.fileno(), self._outbox)]
+            del self._outbox[: os.write(sink, self._outbox)]
         except BlockingIOError:
             pass
         except OSError:
             self._outbox.clear()  # it is gone, which its silence will tell
-        waiting = stdin in self.selector.get_map()
+        waiting = sink in self.selector.get_map()
         if self._outbox and not waiting:
-            self.selector.register(stdin, selectors.EVENT_WRITE, self._write)
+            self.selector.register(sink, selectors.EVENT_WRITE, self._write)
         elif waiting and not self._outbox:
-            self.selector.unregister(stdin)
+            self.selector.unregister(sink)
         return ()
 
     def stop(self) -> None:
         """Tell the agent, and cut its lifeline: the frame for one that reads, the cut for one that does not."""
-        if self.process and self.process.stdin and not self.process.stdin.closed:
+        if self.way and self.way.sink is not None:
             if not self._outbox:
                 self.tell({"type": "stop"})
-            self._forget(self.process.stdin)
-            self.process.stdin.close()
+            self._forget(self.way.sink)
+            self.way.hang_up()
 
-    def _forget(self, stream: IO[bytes]) -> None:
+    def _forget(self, descriptor: int | None) -> None:
         """Its end may be found by who looks for last words, while its turn is still to come."""
-        with contextlib.suppress(KeyError):
-            self.selector.unregister(stream)
+        with contextlib.suppress(KeyError, ValueError):
+            if descriptor is not None:
+                self.selector.unregister(descriptor)
 
     def kill(self) -> None:
         """End the process here, which for a host that is this one is the agent itself."""
-        if self.process:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+        if self.way:
+            self.way.kill()
 
     def release(self, seconds: float) -> None:
         """Let go of an agent that is over, and take note of its end."""
-        if self.process is None:
+        if self.way is None:
             return
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if stream and not stream.closed:
-                self._forget(stream)
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for descriptor in (self.way.sink, self.way.source, self.way.words):
+            self._forget(descriptor)
+        self.way.close()
         self.exit_code(seconds)

@@ -11,13 +11,15 @@ A frame is a dict with a `type`:
                           rank {rank, content}, output {rank (null: of what starts ranks), stream, text},
                           exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
                           helpers {pids} (processes beside itself and the ranks),
+                          waiting {address, token} (for ranks that others have started to dial),
                           broken {error, message} (it cannot go on), unheard {seconds} (of the controller: so the
                           ranks were ended), ended
     controller -> far     environment {variables}, to what becomes the agent of another host
     agent -> rank         job {.., placement, cpu} to a rank that was not forked from it, go {store}
     rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own
 
-An agent's first frame comes after MARK: what leads to it, a login shell for one, may print before.
+What must stand in each is in frames.py. An agent's first frame comes after MARK: what leads to it, a login shell for
+one, may print before.
 May import: the standard library.
 """
 
@@ -39,6 +41,7 @@ LARGEST = 64 << 20
 _ENVELOPE = 4096
 """What an agent may add around what a rank reports."""
 _LONGEST_LINE = 64 << 10
+_PIECE = 1 << 18
 
 
 class BrokenFrame(Exception):
@@ -134,7 +137,7 @@ def read_frame(descriptor: int) -> Frame:
     reader = FrameReader()
     wanted = _LENGTH.size
     while True:
-        data = os.read(descriptor, wanted)
+        data = os.read(descriptor, min(wanted, _PIECE))  # memory is taken for what comes, not for what is announced
         if not data:
             raise EOFError
         for frame in reader.feed(data):

@@ -67,6 +67,9 @@ class Roll:
     def awaited(self) -> bool:
         return any(seen.awaited for seen in self.ranks.values())
 
+    def any_silent(self, ranks: Iterable[int]) -> bool:
+        return any(self.ranks[rank].silent for rank in ranks)
+
     def living(self, ranks: Iterable[int]) -> dict[int, int]:
         """Process ids of those that were started and are not known to have ended."""
         return {rank: pid for rank, pid in self.pids.items() if rank in ranks and not self.ranks[rank].ended}

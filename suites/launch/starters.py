@@ -20,6 +20,7 @@ from suites.launch.protocol import Frame, FrameReader, LineReader
 STARTERS: dict[str, str] = {
     "fork": "suites.launch.fork:ForkStarter",
     "mpiexec": "suites.launch.mpiexec:MpiexecStarter",
+    "env": "suites.launch.env:EnvStarter",
 }
 _WANTS = {"mpi": "mpiexec"}
 """backend -> starter, where it is not fork."""
@@ -69,6 +70,9 @@ class Host(Protocol):
 
     def on_words(self, text: str) -> None:
         """What these processes print."""
+
+    def on_waiting(self, address: str, token: str) -> None:
+        """Ranks that are there already are to dial here."""
 
 
 class Starter(Protocol):

@@ -3,12 +3,11 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: job, link, ending, protocol, seen, verdict's Fault.
+May import: complaints, deadlines, openings, job, link, ending, frames, protocol, seen, verdict's Fault.
 """
 
 from __future__ import annotations
 
-import random
 import selectors
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,30 +16,15 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from suites.launch import complaints, deadlines
 from suites.launch.ending import end_all
+from suites.launch.frames import ANSWERS, FROM_AGENTS, GREETING, check, check_shape, check_turn
 from suites.launch.job import Event, Job, Output, Report
 from suites.launch.link import AgentCommand, Link, raise_descriptors
+from suites.launch.openings import Openings
 from suites.launch.protocol import BrokenFrame, Frame
 from suites.launch.seen import Roll, Seen
 from suites.verdict import Fault, Kind
-
-AGENT_SECONDS = 30.0
-"""How long an agent may say nothing; it has a heartbeat of a second once it runs."""
-QUIET_SECONDS = 5.0
-"""From here on, an agent of another host that says nothing excuses its ranks for saying nothing."""
-SILENCE_SECONDS = 10.0
-"""Beyond the ranks' own deadline, how long no rank may do anything."""
-GRACE_SECONDS = 2.0
-"""After a rank ran into its deadline, the others' own reports are waited for: who stays silent is suspect."""
-STOP_SECONDS = 10.0
-MOST_CONNECTING = 32
-"""Agents that are being started at once: a bastion would see all of them at the same time."""
-ATTEMPTS = 4
-_BACKOFF_SECONDS = 0.5
-_BEAT_SECONDS = 2.0
-_TURN_SECONDS = 0.1
-_ABSENT_SECONDS = 0.05
-"""From here on, time the caller takes for an event is not held against agent and ranks."""
 
 
 @dataclass(slots=True)
@@ -51,17 +35,19 @@ class Supervisor:
     """
 
     commands: Sequence[AgentCommand]
+    summon: Callable[[int, Frame], None] = lambda node, frame: None
+    """Has the ranks of a node, that others have started, dial its agent: told its number and the frame `waiting`."""
     faults: list[Fault] = field(default_factory=list)
     survivors: list[tuple[str, int]] = field(default_factory=list)
     """Host and process id of what could not be ended, or on another host is not known to have."""
     _links: list[Link] = field(default_factory=list)
-    _waiting: list[tuple[float, int]] = field(default_factory=list)
-    """Agents that are still to be started: when at the earliest, and which."""
-    _attempts: dict[int, int] = field(default_factory=dict)
+    _openings: Openings = field(default_factory=Openings)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     _job: Job | None = None
     _phase: str = "start"
     """Before ranks run."""
+    _awaited: str = ""
+    """The type of answer that agents owe."""
     _roll: Roll = field(default_factory=Roll)
     _store: str | None = None
     """Where the ranks meet, once somebody serves it."""
@@ -74,7 +60,7 @@ class Supervisor:
     def open(self) -> None:
         raise_descriptors()
         self._links = [Link(command, self._selector) for command in self.commands]
-        self._waiting = [(0.0, number) for number in range(len(self._links))]
+        self._openings.add(len(self._links))
         self._moved = time.monotonic()
 
     def close(self) -> None:
@@ -84,7 +70,7 @@ class Supervisor:
             for _ in self._serve(lambda: all(link.over for link in self._opened)):
                 pass
         finally:
-            self.survivors = end_all(self._opened, self._roll, STOP_SECONDS)
+            self.survivors = end_all(self._opened, self._roll, deadlines.STOP_SECONDS)
             self._selector.close()
 
     def __enter__(self) -> Supervisor:
@@ -110,7 +96,7 @@ class Supervisor:
 
     @property
     def _opened(self) -> list[Link]:
-        return [link for link in self._links if link.process]
+        return [link for link in self._links if link.way]
 
     def greet(self, seconds: float) -> Iterator[Output]:
         """Start the agents and hear the greeting of each, within so many seconds from its start.
@@ -118,7 +104,7 @@ class Supervisor:
         One that fails does not end it, so that all that fail are named at once: see `faults`.
         """
         for event in self._serve(
-            lambda: not self._waiting and not any(link.connecting for link in self._links), seconds
+            lambda: not self._openings and not any(link.connecting for link in self._links), seconds
         ):
             assert isinstance(event, Output)  # no rank was started that could report
             yield event
@@ -127,6 +113,7 @@ class Supervisor:
         """Ask each agent something, and hear its answer: see `answers`, which has none where there is a fault.
         `phase` is what the run is at, for people."""
         self._phase = phase
+        self._awaited = ANSWERS.get(questions[0]["type"], "") if questions else ""
         for link, question in zip(self._links, questions, strict=True):
             link.answer = None
             link.tell(question)
@@ -162,9 +149,9 @@ class Supervisor:
             if greeting is not None:
                 self._open_some()
             before = time.monotonic()
-            ready = self._selector.select(_TURN_SECONDS)
+            ready = self._selector.select(deadlines.TURN_SECONDS)
             # A process that was suspended, or a machine, wakes up to what had been said meanwhile.
-            self._excuse(time.monotonic() - before - _TURN_SECONDS)
+            self._excuse(time.monotonic() - before - deadlines.TURN_SECONDS)
             for key, _ in ready:
                 for event in key.data():
                     given = time.monotonic()
@@ -173,11 +160,11 @@ class Supervisor:
             self._watch(greeting)
 
     def _overdue(self) -> bool:
-        return self._stopped is not None and time.monotonic() - self._stopped > STOP_SECONDS
+        return self._stopped is not None and time.monotonic() - self._stopped > deadlines.STOP_SECONDS
 
     def _excuse(self, seconds: float) -> None:
         """The caller was away: what happened meanwhile is still unread, so no deadline may pass because of it."""
-        if seconds > _ABSENT_SECONDS:
+        if seconds > deadlines.ABSENT_SECONDS:
             self._moved += seconds
             for link in self._links:
                 link.heard += seconds
@@ -189,32 +176,21 @@ class Supervisor:
 
     def _open_some(self) -> None:
         """Start agents whose turn it is, as long as not too many are being started."""
-        now = time.monotonic()
-        free = MOST_CONNECTING - sum(link.connecting for link in self._links)
-        due = sorted(entry for entry in self._waiting if entry[0] <= now)[: max(free, 0)]
-        for entry in due:
-            self._waiting.remove(entry)
-            self._open(self._links[entry[1]])
-
-    def _open(self, link: Link) -> None:
-        try:
-            link.open(partial(self._on_frames, link), partial(self._on_words, link))
-        except OSError as error:
-            link.over = True
-            self._agent_fault(link, f"cannot start {link.command.argv[0]}: {error.strerror}")
+        for number in self._openings.due(sum(link.connecting for link in self._links)):
+            link = self._links[number]
+            try:
+                link.open(partial(self._on_frames, link), partial(self._on_words, link))
+            except OSError as error:
+                link.over = True
+                self._agent_fault(link, f"cannot start {link.command.argv[0]}: {error.strerror}")
 
     def _again(self, link: Link) -> bool:
-        """Try once more to reach a host, a little later and not all at the same time; whether there is a try left."""
+        """Try once more to reach a host; whether there is a try left."""
         number = self._links.index(link)
-        tried = self._attempts[number] = self._attempts.get(number, 1)
-        if tried >= ATTEMPTS:
+        if not self._openings.again(number):
             return False
-        self._attempts[number] += 1
         link.release(1.0)
         self._links[number] = Link(link.command, self._selector)
-        # Jitter spreads attempts, it keeps no secret.
-        later = _BACKOFF_SECONDS * 2**tried * (0.5 + random.random())
-        self._waiting.append((time.monotonic() + later, number))
         return True
 
     # --- what agents say
@@ -230,10 +206,13 @@ class Supervisor:
     def _on_frames(self, link: Link) -> Iterator[Event]:
         try:
             for frame in link.read_frames():
+                check(frame, FROM_AGENTS)
+                check_turn(frame, greeted=link.hello is not None, awaited=self._awaited, ranks=link.ranks)
                 yield from self._take(link, frame)
         except (BrokenFrame, AttributeError, KeyError, TypeError, ValueError) as error:
             self._agent_fault(link, f"does not speak the protocol: {error}")
             link.over = True
+            link.deafen()
         if link.closed and not link.over:
             yield from self._on_agent_end(link)
 
@@ -249,6 +228,8 @@ class Supervisor:
                 self._go()
             case "listening" | "knocked" | "looked":
                 link.answer = frame
+            case "waiting":
+                self.summon(self._links.index(link), frame)
             case "helpers":
                 link.helpers += frame["pids"]
             case "rank":
@@ -258,7 +239,6 @@ class Supervisor:
             case "exit":
                 self._on_exit(frame)
             case "alive":
-                assert self._job or not frame["states"]
                 if self._roll.on_beat(frame, time.monotonic()) and self._job and not self._job.spins:
                     self._moved = time.monotonic()
             case "broken":
@@ -266,13 +246,9 @@ class Supervisor:
                 self._agent_fault(link, f"failed: {frame['message']}", **found)
                 link.told_why = True
             case "unheard":
-                message = (
-                    f"{link.host} has heard nothing of this controller for {frame['seconds']:g} s and ended its ranks: "
-                    "it was suspended, or the network was gone"
-                )
-                self._fault(Fault(None, "outside", "", message=message, host=link.host), 0.0)
+                self._fault(complaints.unheard(link.host, frame["seconds"]))
             case "ended":
-                link.over = link.ended = True
+                self._on_ended(link)
 
     def _on_hello(self, link: Link, frame: Frame) -> Iterator[Event]:
         link.hello = frame
@@ -284,6 +260,15 @@ class Supervisor:
                 link, f"is of opsdist {frame['version']}, and here is {version('opsdist')}",
                 notes=(f"install opsdist {version('opsdist')} on {link.host}, where Python is {frame['python']}",),
             )  # fmt: skip
+        else:
+            check_shape("hello", frame, GREETING)
+
+    def _on_ended(self, link: Link) -> None:
+        """It says that all of its ranks are gone, and goes itself."""
+        link.over = True
+        link.ended = self._stopped is not None or not (self._job is None or self._roll.any_silent(link.ranks))
+        if not link.ended and not link.told_why:
+            self._agent_fault(link, "has ended before its ranks")
 
     def _go(self) -> None:
         """Once all ranks of all hosts are there, they may meet."""
@@ -302,11 +287,7 @@ class Supervisor:
             words = link.words if link.hello else f"{link.noise}\n{link.words}"
             trouble = link.command.explain(words, code, link.host, greeted=link.hello is not None)
             if not (link.hello is None and trouble.passing and self._again(link)):
-                fault = Fault(
-                    None, trouble.kind, trouble.phase, message=trouble.message, notes=trouble.advice,
-                    code=trouble.code, host=link.host,
-                )  # fmt: skip
-                self._fault(fault, 0.0)
+                self._fault(trouble.fault(link.host))
             return
         signal_number = -code if code is not None and code < 0 else None
         self._agent_fault(link, "ended without a word", code=None if signal_number else code, signal=signal_number)
@@ -314,9 +295,9 @@ class Supervisor:
     def _agent_fault(self, link: Link, message: str, **found: Any) -> None:
         kind: Kind = "agent" if self.pids else "launch"
         phase = "" if self.pids else self._phase
-        pid = link.process.pid if link.process and not link.command.far else None
+        pid = link.way.pid if link.way and not link.command.far else None
         message = f"the agent on {link.host or 'this host'} {message}"
-        self._fault(Fault(None, kind, phase, message=message, pid=pid, host=link.host, **found), 0.0)
+        self._fault(Fault(None, kind, phase, message=message, pid=pid, host=link.host, **found))
 
     def _on_rank(self, rank: int, content: Frame) -> Iterator[Event]:
         seen = self._roll[rank]
@@ -328,29 +309,20 @@ class Supervisor:
                 seen.finished = True
             case "failure":
                 seen.failed = True
-                waiting = tuple(content["waiting_for"])
-                self._fault(
-                    Fault(
-                        rank, "failure", seen.phase, error=content["error"], message=content["message"],
-                        notes=tuple(content["notes"]), waiting_for=waiting, peer=content["peer"], pid=seen.pid,
-                        traceback="".join(content["traceback"]),
-                    ),
-                    GRACE_SECONDS if waiting else 0.0,
-                )  # fmt: skip
+                fault = complaints.of_rank(rank, seen, content)
+                self._fault(fault, deadlines.GRACE_SECONDS if fault.waiting_for else 0.0)
             case _:
                 yield Report(rank, content)
 
     def _on_exit(self, frame: Frame) -> None:
         seen = self._roll[frame["rank"]]
         seen.ended = True
-        if seen.finished or seen.failed or frame["stopped"]:
-            return
-        fault = Fault(frame["rank"], "exit", seen.phase, code=frame["code"], signal=frame["signal"], pid=seen.pid)
-        self._fault(fault, 0.0)
+        if not (seen.finished or seen.failed or frame["stopped"]):
+            self._fault(complaints.of_exit(seen, frame))
 
     # --- deadlines
 
-    def _fault(self, fault: Fault, grace: float) -> None:
+    def _fault(self, fault: Fault, grace: float = 0.0) -> None:
         self.faults.append(fault)
         now = time.monotonic()
         if self._faulted is None:
@@ -363,7 +335,7 @@ class Supervisor:
         if self._stopped is not None:
             return
         for link in self._links:
-            if link.command.far and link.hello and not link.over and now - link.told > _BEAT_SECONDS:
+            if link.command.far and link.hello and not link.over and now - link.told > deadlines.BEAT_SECONDS:
                 link.tell({"type": "alive"})
         if greeting is not None:
             for link in [link for link in self._links if link.connecting and now - link.opened > greeting]:
@@ -386,27 +358,22 @@ class Supervisor:
     def _watch_silence(self, now: float) -> None:
         job, living = self._job, [link for link in self._opened if not link.over]
         for link in living:
-            patience = job.lifeline if link.command.far and job and job.lifeline else AGENT_SECONDS
+            patience = job.lifeline if link.command.far and job and job.lifeline else deadlines.AGENT_SECONDS
             if now - link.heard > patience:
                 link.over = True
                 if link.command.far:
-                    self._unreachable(link, now - link.heard)
+                    self._fault(complaints.unreachable(link.host, now - link.heard))
                 else:
-                    self._agent_fault(link, f"has said nothing for {AGENT_SECONDS:g} s")
-        if job and living and max(link.heard for link in living) - self._moved > job.timeout + SILENCE_SECONDS:
-            patience = job.timeout + SILENCE_SECONDS
-            self._fault(Fault(None, "silence", "", message=f"nothing happened for {patience:g} s"), 0.0)
+                    self._agent_fault(link, f"has said nothing for {deadlines.AGENT_SECONDS:g} s")
+        patience = job.timeout + deadlines.SILENCE_SECONDS if job else 0.0
+        if job and living and max(link.heard for link in living) - self._moved > patience:
+            self._fault(complaints.silence(patience))
 
     def _patience(self) -> float:
-        """Until when reports are waited for after a rank ran into its deadline.
-
-        Those that were at work until shortly before ran into theirs later, and are no culprits. But one that works
-        for ever gets no longer than a deadline of its own.
-        """
+        """Until when reports are waited for after a rank ran into its deadline."""
         if not all(fault.waiting_for for fault in self.faults) or self._faulted is None or self._job is None:
             return 0.0
-        most = self._faulted + self._job.timeout + GRACE_SECONDS
-        return min(self._roll.last_busy() + self._job.timeout + GRACE_SECONDS, most)
+        return deadlines.of_reports(self._faulted, self._roll.last_busy(), self._job.timeout)
 
     def _blame_silent(self) -> None:
         """When ranks ran into deadlines, note the state of those that did not report. Those of a host that nothing is
@@ -416,21 +383,17 @@ class Supervisor:
         now = time.monotonic()
         excused: set[int] = set()
         for link in self._opened:
-            if link.command.far and not link.over and now - link.heard > QUIET_SECONDS:
-                self._unreachable(link, now - link.heard)
+            if link.command.far and not link.over and now - link.heard > deadlines.QUIET_SECONDS:
+                self._fault(complaints.unreachable(link.host, now - link.heard))
                 excused.update(link.ranks)
         idle_since = now - self._job.timeout if self._job.spins else None
         self.faults += [fault for fault in self._roll.silent(idle_since) if fault.rank not in excused]
-
-    def _unreachable(self, link: Link, seconds: float) -> None:
-        message = f"{link.host} has said nothing for {seconds:.0f} s: it, or the way to it, is gone"
-        self._fault(Fault(None, "unreachable", "", message=message, host=link.host), 0.0)
 
     # --- the end
 
     def _stop(self) -> None:
         if self._stopped is None:
             self._stopped = time.monotonic()
-            self._waiting.clear()
+            self._openings.clear()
             for link in self._links:
                 link.stop()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suites.verdict import Kind
+from suites.verdict import Fault, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,14 @@ class Trouble:
     advice: tuple[str, ...]
     code: int | None = None
     passing: bool = False
+    error: str = ""
+    """That it has ended, where there is neither code nor signal to tell."""
+
+    def fault(self, host: str) -> Fault:
+        return Fault(
+            None, self.kind, self.phase, message=self.message, notes=self.advice, code=self.code, host=host,
+            error=self.error,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ TORCHRUN = {
     "RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "1",
     "TORCHELASTIC_RUN_ID": "x",
 }  # fmt: skip
+MSRUN = {
+    "MS_ROLE": "MS_WORKER", "MS_NODE_ID": "5", "MS_WORKER_NUM": "8", "MS_LOCAL_WORKER": "4", "MS_NODE_RANK": "1",
+}  # fmt: skip
 OPENMPI = {
     "OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "8", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
     "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
@@ -24,7 +27,7 @@ SRUN = {
 SBATCH = {"SLURM_JOB_ID": "77", "SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_LOCALID": "0", "SLURM_NODEID": "0"}
 """What is set inside a batch script itself, where no step runs: three of the four ranks do not exist."""
 
-LAUNCHERS = {"opsdist": OPSDIST, "torchrun": TORCHRUN, "Open MPI": OPENMPI, "PMI": PMI, "srun": SRUN}
+LAUNCHERS = {"opsdist": OPSDIST, "torchrun": TORCHRUN, "msrun": MSRUN, "Open MPI": OPENMPI, "PMI": PMI, "srun": SRUN}
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -99,6 +102,12 @@ def test_slurm_gives_the_sizes_of_all_nodes_in_one(tasks: str, node: str, wanted
     assert from_environment({**SRUN, **variables}) == wanted
 
 
+def test_a_worker_of_msrun_without_a_rank_is_refused() -> None:
+    """It would be a world of its own, and so would all the others."""
+    with pytest.raises(UsageError, match="--node_rank"):
+        from_environment({"MS_ROLE": "MS_WORKER", "MS_WORKER_NUM": "8"})
+
+
 @pytest.mark.parametrize("tasks", ["x", "2(x", "2(x3", "-1"])
 def test_slurm_sizes_that_make_no_sense_are_refused(tasks: str) -> None:
     with pytest.raises(UsageError, match="SLURM_STEP_TASKS_PER_NODE"):
@@ -108,3 +117,24 @@ def test_slurm_sizes_that_make_no_sense_are_refused(tasks: str) -> None:
 def test_what_is_not_given_follows_from_the_rank() -> None:
     assert from_environment({"RANK": "3", "WORLD_SIZE": "4"}) == Placement(3, 4, 3, 4, 0, 1)
     assert from_environment({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}) == Placement(3, 4, 1, 2, 1, 2)
+
+
+def test_srun_gives_way_to_the_launcher_that_it_has_started_on_each_node() -> None:
+    """Rank 5 of 8 is torchrun's; srun has started a torchrun on each of two nodes."""
+    outer = {**SRUN, "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1", "SLURM_STEP_TASKS_PER_NODE": "1(x2)"}
+    for inner in (TORCHRUN, OPENMPI, PMI):
+        assert from_environment({**outer, **inner}) == Placement(5, 8, 1, 4, 1, 2)
+
+
+@pytest.mark.parametrize("tasks", [("4", "2(x2)", "1"), ("16", "1(x16)", "5")])
+def test_srun_does_not_give_way_where_it_has_started_the_ranks(tasks: tuple[str, str, str]) -> None:
+    number, each, rank = tasks
+    outer = {**SRUN, "SLURM_STEP_NUM_TASKS": number, "SLURM_PROCID": rank, "SLURM_STEP_TASKS_PER_NODE": each}
+    with pytest.raises(UsageError, match="two launchers disagree"):
+        from_environment({**outer, **TORCHRUN, "SLURM_NODEID": "0"})
+
+
+def test_of_two_that_agree_the_one_that_knows_the_hosts_tells_them() -> None:
+    """srun with variables of PMI, or with RANK and WORLD_SIZE set by hand for what it starts."""
+    assert from_environment({**SRUN, "PMI_RANK": "5", "PMI_SIZE": "8"}) == Placement(5, 8, 1, 4, 1, 2)
+    assert from_environment({**SRUN, "RANK": "5", "WORLD_SIZE": "8"}) == Placement(5, 8, 1, 4, 1, 2)

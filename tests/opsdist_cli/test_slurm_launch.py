@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import pytest
 from tests import lab as labs
 from tests import slurm as slurms
 from tests.leftovers import until
-from tests.perf_process import ENDLESS, SMALL
+from tests.perf_process import ENDLESS, PROMISED, SMALL
 
 _REASON = labs.unavailable() or slurms.unavailable()
 pytestmark = pytest.mark.skipif(_REASON is not None, reason=f"no Slurm on hosts of a lab: {_REASON}")
@@ -60,7 +61,7 @@ def test_an_allocation_is_taken_as_it_is(cluster: Cluster, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr + cluster.slurm.logs()
     world = record(path)["world"]
     assert world["launcher"] == "slurm"
-    assert world["nodes"] == [{"name": "node1", "ranks": [0, 1]}, {"name": "node2", "ranks": [2, 3]}]
+    assert [(node["name"], node["ranks"]) for node in world["nodes"]] == [("node1", [0, 1]), ("node2", [2, 3])]
     assert [rank["addresses"] for rank in world["ranks"]] == [
         [host.address] for host in cluster.hosts for _ in range(2)
     ]
@@ -160,12 +161,113 @@ def test_no_interpreter_over_there(cluster: Cluster, tmp_path: Path) -> None:
     assert "(phase: python)" in verdict["explanation"]
 
 
-def test_many_processes_of_one_step_do_not_each_make_a_world_of_their_own(cluster: Cluster) -> None:
-    done = cluster.slurm.run(["srun", "-N2", "--ntasks-per-node=1", *PERF])
-    assert done.returncode == 2
-    assert "is rank 0 of 2" in done.stderr
-    assert "is rank 1 of 2" in done.stderr
-    assert "Bandwidth" not in done.stdout
+# --- started as several tasks of one step
+
+
+def test_the_tasks_of_a_step_are_one_world(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    done = cluster.slurm.run(["srun", "-N2", "--ntasks-per-node=2", *PERF, "--json", str(path)])
+    assert done.returncode == 0, done.stderr + cluster.slurm.logs()
+    assert done.stdout.count("# passed: 1 of 1 cases measured") == 1
+    world = record(path)["world"]
+    assert (world["launcher"], world["why"]) == ("env", "4 ranks, as srun has started them")
+    assert [(node["name"], node["ranks"]) for node in world["nodes"]] == [("node1", [0, 1]), ("node2", [2, 3])]
+    assert record(path)["results"][0]["algorithm"] == "hierarchical"
+    assert record(path)["results"][0]["out_of_place"]["nwrong"] == 0
+
+
+def test_tasks_dealt_out_in_turns_are_numbered_host_by_host(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    step = ["srun", "-N2", "--ntasks-per-node=2", "--distribution=cyclic", *PERF, "--json", str(path)]
+    done = cluster.slurm.run(step)
+    assert done.returncode == 0, done.stderr
+    assert [node["ranks"] for node in record(path)["world"]["nodes"]] == [[0, 1], [2, 3]]
+    assert record(path)["world"]["why"].endswith("numbered host by host (srun's own numbers: 0, 2, 1, 3)")
+
+
+def test_a_torchrun_on_each_node_counts_and_not_the_srun_around_it(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    address = cluster.hosts[0].address
+    torchrun = f"{sys.executable} -m torch.distributed.run --nnodes 2 --nproc-per-node 2 --node-rank $SLURM_NODEID"
+    torchrun += f" --master-addr {address} --master-port 29871 -m opsdist_cli {' '.join(PERF[len(OPSDIST) :])}"
+    done = cluster.slurm.run(["srun", "-N2", "--ntasks-per-node=1", "sh", "-c", f"{torchrun} --json {path}"])
+    assert done.returncode == 0, done.stderr
+    assert record(path)["world"]["why"] == "4 ranks, as torchrun has started them"
+    assert [node["ranks"] for node in record(path)["world"]["nodes"]] == [[0, 1], [2, 3]]
+
+
+def started_step(cluster: Cluster, tmp_path: Path, *more: str) -> subprocess.Popen[bytes]:
+    """One task on each node, in transfers without end once this returns."""
+    out = tmp_path / "out"
+    perf = [*OPSDIST, "perf", *ENDLESS, "--bind", "none", "--json", str(tmp_path / "r.json"), *more]
+    with out.open("wb") as stdout:
+        run = cluster.slurm.popen(["srun", "-N2", "--ntasks-per-node=1", *perf], stdout=stdout)
+    until(lambda: " 4096 " in out.read_text() or run.poll() is not None, MARGIN, "the first row")
+    return run
+
+
+def of_rank(host: labs.LabHost, words: str) -> list[int]:
+    return sorted(pid for pid, line in host.processes().items() if words in line)
+
+
+def test_a_task_killed_is_a_lost_rank_of_its_node(cluster: Cluster, tmp_path: Path) -> None:
+    run = started_step(cluster, tmp_path)
+    os.kill(of_rank(cluster.hosts[1], "opsdist_cli perf")[0], signal.SIGKILL)
+    assert run.wait(MARGIN) != 0
+    verdict = record(tmp_path / "r.json")["verdict"]
+    assert record(tmp_path / "r.json")["exit_code"] == 3
+    assert (verdict["class"], verdict["culprits"]) == ("crashed", [{"kind": "rank", "rank": 1, "host": "node2"}])
+
+
+def test_without_the_first_task_all_end(cluster: Cluster, tmp_path: Path) -> None:
+    run = started_step(cluster, tmp_path)
+    os.kill(of_rank(cluster.hosts[0], "opsdist_cli perf")[0], signal.SIGKILL)
+    cluster.slurm.gone(PROMISED)
+    assert run.wait(MARGIN) != 0
+
+
+def test_the_agent_of_another_node_killed_names_the_node(cluster: Cluster, tmp_path: Path) -> None:
+    run = started_step(cluster, tmp_path)
+    os.kill(of_rank(cluster.hosts[1], "suites.launch.agent")[0], signal.SIGKILL)
+    assert run.wait(MARGIN) == 3
+    verdict = record(tmp_path / "r.json")["verdict"]
+    assert (verdict["class"], verdict["culprits"]) == ("crashed", [{"kind": "host", "host": "node2"}])
+
+
+def test_a_step_that_is_cancelled_keeps_its_partial_report(cluster: Cluster, tmp_path: Path) -> None:
+    run = started_step(cluster, tmp_path)
+    step = cluster.slurm.run(["squeue", "--steps", "--noheader", "--format=%i"]).stdout.split()
+    cluster.slurm.run(["scancel", "--signal=TERM", *[name for name in step if name.rpartition(".")[2].isdecimal()]])
+    assert run.wait(MARGIN) != 0
+    assert record(tmp_path / "r.json")["exit_code"] == 143
+    assert record(tmp_path / "r.json")["results"][0]["size"] == 4096
+
+
+def test_a_network_that_is_gone_names_the_node(cluster: Cluster, tmp_path: Path) -> None:
+    run = started_step(cluster, tmp_path, "--timeout", "5s")
+    cluster.hosts[1].blackhole()
+    try:
+        until((tmp_path / "r.json").exists, 2 * MARGIN, "the record")
+    finally:
+        cluster.hosts[1].restore()
+    run.wait(2 * MARGIN)
+    verdict = record(tmp_path / "r.json")["verdict"]
+    assert (verdict["class"], verdict["culprits"]) == ("transport", [{"kind": "host", "host": "node2"}])
+
+
+def test_who_has_another_secret_is_no_part_of_the_run(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    task = f"OPSDIST_TOKEN=$(($SLURM_PROCID / 2)) exec {' '.join(PERF)} --timeout 1s --json {path}"
+    done = cluster.slurm.run(["srun", "-N2", "--ntasks-per-node=2", "bash", "-c", task])
+    assert done.returncode == 3
+    assert "ranks 2-3 of 4 did not come" in record(path)["verdict"]["explanation"]
+
+
+def test_info_by_the_tasks_of_a_step(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    done = cluster.slurm.run(["srun", "-N2", "--ntasks-per-node=1", *OPSDIST, "info", "-t", "limits", f"--json={path}"])
+    assert done.returncode == 0, done.stderr
+    assert [host["name"] for host in record(path)["hosts"]] == ["node1", "node2"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from suites.errors import UsageError
-from suites.world import MOST_ASKED, RANK_OVERHEAD, Asked, HostFacts, World, choose, look
+from suites.world import MOST_ASKED, RANK_OVERHEAD, Asked, HostFacts, Seat, TakenHost, World, choose, look
 from tests.tree_host import TreeHost
 
 MIB = 1 << 20
@@ -111,3 +111,62 @@ def test_an_unknown_host_still_makes_a_world_of_one(tree: TreeHost) -> None:
     facts = look(tree)
     assert (facts.cores, facts.available, facts.cache) == (1, None, 0)
     assert chosen(facts).size == 1
+
+
+# --- where another launcher has chosen
+
+
+def taken(*seats: tuple[int, tuple[int, ...]], name: str = "h", available: int | None = None) -> TakenHost:
+    """A host with ranks of srun, each with its CPUs."""
+    return TakenHost(name, (0, 2, 4, 6), 4, available, 32 * MIB, "srun", tuple(Seat(*seat) for seat in seats))
+
+
+ALL = (0, 1, 2, 3, 4, 5, 6, 7)
+
+
+def made(*hosts: TakenHost, asked: Asked = Asked(), bind: bool = True) -> World:  # noqa: B008 (it is frozen)
+    return choose(hosts, asked, [None] * len(hosts), bind, lambda counts: [count * 100 * MIB for count in counts])
+
+
+def test_what_a_launcher_has_started_is_the_world() -> None:
+    world = made(taken((0, ALL), (1, ALL), (2, ALL), name="a"), taken((3, ALL), name="b"))
+    assert (world.hosts, world.counts, world.why) == (("a", "b"), (3, 1), "4 ranks, as srun has started them")
+    assert [(place.rank, place.local_rank, place.node) for place in world.placements] == [
+        (0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 0, 1),
+    ]  # fmt: skip
+
+
+def test_where_it_has_dealt_ranks_out_in_turns_they_are_numbered_anew_and_that_is_said() -> None:
+    world = made(taken((0, ALL), (2, ALL), name="a"), taken((1, ALL), (3, ALL), name="b"))
+    assert [place.node for place in world.placements] == [0, 0, 1, 1]
+    assert world.why == "4 ranks, as srun has started them, numbered host by host (srun's own numbers: 0, 2, 1, 3)"
+
+
+@pytest.mark.parametrize("bind", [True, False])
+def test_the_cpus_that_a_launcher_gave_are_kept(bind: bool) -> None:
+    assert made(taken((0, (4, 5)), (1, (0, 1))), bind=bind).cpus == ((4, 5), (0, 1))
+
+
+@pytest.mark.parametrize(("bind", "wanted"), [(True, ((0,), (2,))), (False, (None, None))])
+def test_where_a_launcher_has_bound_nobody_it_is_as_without_one(bind: bool, wanted: object) -> None:
+    assert made(taken((0, ALL), (1, ALL)), bind=bind).cpus == wanted
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Asked(ranks=3), "3 ranks: srun has started 4; leave -n out"),
+        (Asked(per_host=2), "--per-host 2: srun has started 3 on a, 1 on b; leave it out"),
+    ],
+)
+def test_another_number_than_the_launchers_is_refused(asked: Asked, words: str) -> None:
+    hosts = taken((0, ALL), (1, ALL), (2, ALL), name="a"), taken((3, ALL), name="b")
+    assert made(*hosts, asked=Asked(ranks=4)).size == 4
+    with pytest.raises(UsageError) as refused:
+        made(*hosts, asked=asked)
+    assert words in str(refused.value)
+
+
+def test_the_launchers_world_is_not_cut_to_what_fits() -> None:
+    with pytest.raises(UsageError, match="2 ranks need 200 MiB"):
+        made(taken((0, ALL), (1, ALL), available=150 * MIB))

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from collectives.placement import Placement
-from suites.launch import supervise
+from suites.launch import deadlines
 from suites.launch.job import Event, Job, Output, Report
 from suites.launch.link import AgentCommand
 from suites.launch.supervise import Supervisor
@@ -26,7 +26,10 @@ from tests.leftovers import RunSpace, until
 from tests.suites.launch.agent_process import STRANGE
 
 PUPPET = (sys.executable, str(Path(__file__).with_name("puppet_agent.py")))
-HELLO = json.dumps({"type": "hello", "version": version("opsdist"), "python": "3.11.2"})
+FACTS = {"name": "here", "core_cpus": [0], "cores": 1, "available": None, "cache": 0}
+HELLO = json.dumps(
+    {"type": "hello", "version": version("opsdist"), "python": "3.11.2", "facts": FACTS, "interfaces": []}
+)
 HUNG = 30.0
 ENDED = json.dumps({"type": "ended"})
 
@@ -34,10 +37,10 @@ ENDED = json.dumps({"type": "ended"})
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All deadlines of the controller are short, so that tests with a stand-in are; none may wait for its end."""
-    monkeypatch.setattr(supervise, "AGENT_SECONDS", 1.0)
-    monkeypatch.setattr(supervise, "SILENCE_SECONDS", 0.3)
-    monkeypatch.setattr(supervise, "GRACE_SECONDS", 0.3)
-    monkeypatch.setattr(supervise, "STOP_SECONDS", 0.3)
+    monkeypatch.setattr(deadlines, "AGENT_SECONDS", 1.0)
+    monkeypatch.setattr(deadlines, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(deadlines, "GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(deadlines, "STOP_SECONDS", 0.3)
     started = time.monotonic()
     yield
     assert time.monotonic() < started + HUNG, "a deadline of the controller did not work"
@@ -47,8 +50,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def patient(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an agent that is one, and has much to import."""
     monkeypatch.setattr(Watched, "greeting", 30.0)
-    monkeypatch.setattr(supervise, "AGENT_SECONDS", 30.0)
-    monkeypatch.setattr(supervise, "STOP_SECONDS", 10.0)
+    monkeypatch.setattr(deadlines, "AGENT_SECONDS", 30.0)
+    monkeypatch.setattr(deadlines, "STOP_SECONDS", 10.0)
 
 
 def started(rank: int, pid: int) -> str:
@@ -178,7 +181,8 @@ def test_a_large_job_does_not_block_on_an_agent_that_does_not_read(space: RunSpa
 
 
 def test_a_large_job_reaches_an_agent_that_reads(space: RunSpace) -> None:
-    watched = puppet(space, HELLO, "read", said(0, type="said"), ENDED, much="x" * (1 << 20))
+    done = [said(rank, type="finished") for rank in (0, 1)]
+    watched = puppet(space, HELLO, "read", said(0, type="said"), *done, ENDED, much="x" * (1 << 20))
     assert [event.rank for event in run(watched)] == [0]
     assert watched.faults == []
 
@@ -266,7 +270,7 @@ def test_helpers_of_an_agent_that_died_are_given_a_moment_and_then_ended(space: 
 def test_stopped_ranks_are_named_without_waiting_for_their_reports(
     space: RunSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervise, "GRACE_SECONDS", 2 * HUNG)
+    monkeypatch.setattr(deadlines, "GRACE_SECONDS", 2 * HUNG)
     watched = puppet(space, HELLO, "read", started(0, _ended_process()), beat(r1=("T (stopped)", 0.0)), failed(0, 1),
                      "eof", ENDED)  # fmt: skip
     run(watched)

@@ -1,0 +1,41 @@
+"""What agents and ranks say of a failure, or fail to say at all, as faults. May import: protocol, seen, verdict."""
+
+from __future__ import annotations
+
+from suites.launch.protocol import Frame
+from suites.launch.seen import Seen
+from suites.verdict import Fault
+
+
+def of_rank(rank: int, seen: Seen, content: Frame) -> Fault:
+    """It has reported an error."""
+    return Fault(
+        rank, "failure", seen.phase, error=content["error"], message=content["message"],
+        notes=tuple(content["notes"]), waiting_for=tuple(content["waiting_for"]), peer=content["peer"], pid=seen.pid,
+        traceback="".join(content["traceback"]),
+    )  # fmt: skip
+
+
+def of_exit(seen: Seen, frame: Frame) -> Fault:
+    """It has ended before its job."""
+    return Fault(frame["rank"], "exit", seen.phase, code=frame["code"], signal=frame["signal"], pid=seen.pid)
+
+
+def unheard(host: str, seconds: float) -> Fault:
+    """An agent has heard nothing of its controller."""
+    message = (
+        f"{host} has heard nothing of this controller for {seconds:g} s and ended its ranks: it was suspended, or the "
+        "network was gone"
+    )
+    return Fault(None, "outside", "", message=message, host=host)
+
+
+def unreachable(host: str, seconds: float) -> Fault:
+    """The controller has heard nothing of an agent on another host."""
+    message = f"{host} has said nothing for {seconds:.0f} s: it, or the way to it, is gone"
+    return Fault(None, "unreachable", "", message=message, host=host)
+
+
+def silence(seconds: float) -> Fault:
+    """Of everybody."""
+    return Fault(None, "silence", "", message=f"nothing happened for {seconds:g} s")

@@ -1,0 +1,82 @@
+"""opsdist started by launchers of MPI and by torchrun on several hosts of a lab: how its processes find each other."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from tests import lab as labs
+from tests.leftovers import RunSpace, until
+from tests.opsdist_cli.env_launchers import command, missing, start
+from tests.perf_process import SMALL, Perf
+
+pytestmark = pytest.mark.skipif(labs.unavailable() is not None, reason=f"no lab of hosts: {labs.unavailable()}")
+MARGIN = 20.0
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[labs.Lab]:
+    with labs.lab(2, tmp_path_factory.mktemp("hosts")) as hosts:
+        yield hosts
+
+
+@pytest.fixture
+def hosts(shared: labs.Lab) -> Iterator[labs.Lab]:
+    """At the end nothing of a run is on any host."""
+    yield shared
+    for host in shared.hosts:
+        until(lambda host=host: not host.processes(), MARGIN, f"the end of {host.processes()} on {host.name}")
+
+
+def of_four_ranks(ended: Perf) -> None:
+    """Rank 0 has spoken, for two ranks on each host."""
+    assert ended.code() == 0, ended.stderr
+    assert ended.stdout.count("# passed: 1 of 1 cases measured") == 1
+    nodes = ended.record["world"]["nodes"]
+    assert [(node["name"], node["ranks"]) for node in nodes] == [("node1", [0, 1]), ("node2", [2, 3])]
+    assert ended.record["results"][0]["out_of_place"]["nwrong"] == 0
+
+
+@pytest.mark.skipif(missing("mpiexec") is not None, reason=f"{missing('mpiexec')}")
+def test_by_the_key_value_space_of_hydra(hosts: labs.Lab, space: RunSpace) -> None:
+    mpiexec, _, number, *opsdist = command("mpiexec", 4)
+    reach = ["-launcher", "ssh", "-localhost", hosts.address, "-hosts", "node1:2,node2:2"]
+    variables = {"HYDRA_LAUNCHER_EXTRA_ARGS": shlex.join(hosts.ssh[1:])}
+    of_four_ranks(
+        start(space, [mpiexec, *reach, "-n", number, *opsdist], *SMALL, "--bind", "none", variables=variables)
+    )
+
+
+@pytest.mark.skipif(missing("mpirun") is not None, reason=f"{missing('mpirun')}")
+def test_by_a_broadcast_of_open_mpi(hosts: labs.Lab, space: RunSpace) -> None:
+    mpirun, *rest = command("mpirun", 4)
+    network = ".".join(hosts.address.split(".")[:2]) + ".0.0/16"
+    reach = ["--mca", "plm_rsh_agent", shlex.join(hosts.ssh), "--host", "node1:2,node2:2"]
+    for layer in ("oob", "btl"):
+        reach += ["--mca", f"{layer}_tcp_if_include", network]
+    own = space.folder / "launcher"
+    own.mkdir()
+    of_four_ranks(start(space, [mpirun, *reach, *rest], *SMALL, "--bind", "none", variables={"TMPDIR": str(own)}))
+
+
+@pytest.mark.skipif(missing("torchrun") is not None, reason=f"{missing('torchrun')}")
+@pytest.mark.parametrize("agents_store", [True, False])
+def test_by_the_store_of_torchrun_or_where_it_would_be(hosts: labs.Lab, space: RunSpace, agents_store: bool) -> None:
+    """Without a store of its agent, torchrun leaves MASTER_PORT to rank 0."""
+    own = space.folder / "launcher"
+    own.mkdir()
+    variables = {"TMPDIR": str(own), "GLOO_SOCKET_IFNAME": "eth0"}
+    if not agents_store:
+        variables["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
+    started = []
+    for number, host in enumerate(hosts.hosts):
+        node = ["--nnodes=2", f"--node-rank={number}", f"--master-addr={hosts.hosts[0].address}"]
+        torchrun = command("torchrun", 2)
+        prefix = [*host.enter([]), *torchrun[:3], *node, "--master-port=29872", *torchrun[3:]]
+        started.append(start(space, prefix, *SMALL, "--bind", "none", name=f"run{number}", variables=variables))
+    of_four_ranks(started[0])
+    assert started[1].code() == 0, started[1].stderr
+    assert started[1].stdout.strip() == ""
+    assert not started[1].json_path.exists()
