@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from opsdist_cli import mpirun
 from opsdist_cli.launched import assembled
 from opsdist_cli.screen import Screen
 
@@ -53,7 +54,7 @@ def list_options(function: Function) -> Function:
 def host_options(function: Function) -> Function:
     options = [
         click.option(
-            "--launcher", type=click.Choice(["auto", "local", "ssh", "slurm", "env"]), default="auto",
+            "--launcher", type=click.Choice(["auto", "local", "ssh", "slurm", "mpirun", "env"]), default="auto",
             help="Who reaches the hosts; env: who started this process, as srun, mpirun, torchrun. [auto]",
         ),
         click.option("--ssh", envvar="OPSDIST_SSH", metavar="CMD", help="ssh with options, as 'ssh -F FILE'. [ssh]"),
@@ -85,6 +86,8 @@ def crews_of(flags: Mapping[str, Any]) -> Callable[[], Crew]:
     from suites.launch import crew, reach
 
     entries = named(flags)
+    if flags["launcher"] == "mpirun":
+        mpirun.hand_over(flags, entries, _ssh(flags["ssh"]))
     only = reach.parse_filter(flags["interface"]) if flags["interface"] is not None else None
     if assembly := assembled(flags):
         return lambda: crew.launched(assembly, only)

@@ -9,11 +9,11 @@ from collectives.errors import unknown
 from suites.errors import SuiteError, UsageError
 
 
-def ready(names: Sequence[str], hosts: int = 1) -> tuple[Backend, ...]:
+def ready(names: Sequence[str]) -> tuple[Backend, ...]:
     """In the order asked for, each once.
 
-    Raises UsageError for the first that is unknown, or cannot be used here or on so many hosts, with the reason and
-    what to do; SuiteError where `auto` means one whose devices are there, but which is not ready.
+    Raises UsageError for the first that is unknown, or cannot be used here, with the reason and what to do;
+    SuiteError where `auto` means one whose devices are there, but which is not ready.
     """
     backends = []
     for name in dict.fromkeys(_automatic() if name == "auto" else name for name in names):
@@ -22,8 +22,6 @@ def ready(names: Sequence[str], hosts: int = 1) -> tuple[Backend, ...]:
         backend = backend_named(name)
         if reason := backend.unavailable():
             raise UsageError(f"backend {name} cannot be used: {reason}")
-        if hosts > 1 and not backend.across:
-            raise UsageError(f"backend {name} does not reach other hosts yet; use --backend builtin, or one host")
         backends.append(backend)
     return tuple(backends)
 

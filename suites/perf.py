@@ -56,8 +56,9 @@ class PerfRun:
         self.options, self._command, self._started = options, list(command), started
         self.crew = hosts or crew.here()
         self.facts = self.crew.facts
-        self._backends = backing.ready(options.backends, len(self.facts))
+        self._backends = backing.ready(options.backends)
         self.backends = tuple(backend.name for backend in self._backends)
+        self._starter = self.crew.starter(starter_for(self.backends))
         asked = world.Asked(options.ranks, options.per_host)
         self.world = world.choose(self.facts, asked, self.crew.slots, options.bind == "core", self._need)
         self.beyond = self._beyond(self.world.counts)
@@ -96,7 +97,7 @@ class PerfRun:
         run, so a caller that may be interrupted closes it: see contextlib.closing."""
         job = self.crew.job(
             "perf", self._arguments(), self.world, self.options.timeout,
-            starter_for(self.backends), spins=spinning(self.backends),
+            self._starter, spins=spinning(self.backends),
         )  # fmt: skip
         reports: dict[int, dict[int, dict[str, Any]]] = {}
         ready: dict[str, dict[int, dict[str, Any]]] = {backend: {} for backend in self._running}

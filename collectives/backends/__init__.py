@@ -33,8 +33,6 @@ class Backend(Protocol):
     summary: str
     plans: bool
     """Whether it runs the plans of ALGORITHMS. Else the library chooses, and the only algorithm is LIBRARY."""
-    across: bool
-    """Whether it reaches ranks on other hosts."""
 
     def unavailable(self) -> str | None:
         """Why it cannot be used on this host and what to do, as "reason; remedy", or None. Starts nothing."""

@@ -176,7 +176,6 @@ class BuiltinBackend:
     name: str = "builtin"
     summary: str = "opsdist's own proven plans, over shared memory and TCP"
     plans: bool = True
-    across: bool = True
 
     def unavailable(self) -> str | None:
         return None

@@ -147,12 +147,26 @@ class Crew:
         why = [answer["why"] if answer else None for answer in self.answers]
         self.faults.extend(reach.blame(self.names, self.addresses, why))
 
+    def starter(self, wanted: str) -> str:
+        """What starts ranks here that want this starter. Raises UsageError where nothing can."""
+        if self.assembly:
+            if wanted == "mpiexec" and not self.assembly.mpi:
+                raise UsageError(
+                    f"--backend mpi among processes that {self.assembly.launcher} has started, which are no world of "
+                    "MPI: start opsdist once, with -n, and it starts mpiexec itself; or give --launcher local"
+                )
+            return "env"
+        if wanted == "mpiexec" and len(self.commands) > 1:
+            raise UsageError(
+                f"--backend mpi on {len(self.commands)} hosts: MPI's own launcher must start the ranks; give "
+                "--launcher mpirun"
+            )
+        return wanted
+
     def job(
         self, name: str, arguments: Mapping[str, Any], where: world.World, timeout: float, starter: str, *, spins: bool
     ) -> Job:
-        """A job for ranks that are placed like this. Raises UsageError where they cannot be started so."""
-        if self.assembly:
-            starter = _env_starter(starter, self.assembly)
+        """A job for ranks that are placed like this. See `starter` for what they can be started by."""
         several = len(self.commands) > 1
         patience = min(deadlines.AGENT_SECONDS, max(timeout, deadlines.GREETING_SECONDS))
         store = any_port(self.addresses[0]) if several else f"ipc://@opsdist-store-{secrets.token_hex(8)}"
@@ -207,15 +221,6 @@ def seated(facts: Sequence[world.HostFacts], assembly: Assembly) -> list[world.H
         world.TakenHost(**asdict(found), launcher=assembly.launcher, seats=given)
         for found, given in zip(facts, seats, strict=True)
     ]
-
-
-def _env_starter(wanted: str, assembly: Assembly) -> str:
-    if wanted == "mpiexec" and not assembly.mpi:
-        raise UsageError(
-            f"--backend mpi among processes that {assembly.launcher} has started, which are no world of MPI: start "
-            "opsdist once, with -n, and it starts mpiexec itself; or give --launcher local"
-        )
-    return "env"
 
 
 def own_names() -> set[str]:

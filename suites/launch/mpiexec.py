@@ -161,14 +161,19 @@ class MpiexecStarter:
 
 def flags(path: str) -> tuple[str, ...]:
     """The options of this mpiexec that start ranks on this host and leave CPUs alone. Raises LaunchError."""
+    told = version(path)
+    return next((options for word, options in _FLAGS.items() if word in told), ())
+
+
+def version(path: str) -> str:
+    """What this mpiexec says of itself. Raises LaunchError."""
     try:
-        told = subprocess.run(
+        return subprocess.run(
             [path, "--version"], text=True, timeout=_VERSION_SECONDS, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ).stdout  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LaunchError(f"{path} --version: {error}") from None
-    return next((options for word, options in _FLAGS.items() if word in told), ())
 
 
 def environment(environ: Mapping[str, str], path: str, address: str, token: str) -> dict[str, str]:

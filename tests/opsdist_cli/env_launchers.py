@@ -38,7 +38,7 @@ def command(launcher: str, size: int) -> list[str]:
         return [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={size}", "-m", "opsdist_cli"]
     if launcher == "mpirun":
         flags = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
-        return [_open_mpi() or "", *flags, "-n", str(size), *OPSDIST]
+        return [open_mpi() or "", *flags, "-n", str(size), *OPSDIST]
     return [installed.mpiexec_path() or "", "-n", str(size), *OPSDIST]
 
 
@@ -46,12 +46,12 @@ def missing(launcher: str) -> str | None:
     """Why this launcher cannot be used here."""
     if launcher == "torchrun" and shutil.which("torchrun", path=str(Path(sys.prefix, "bin"))) is None:
         return "torch is not installed"
-    if launcher == "mpirun" and _open_mpi() is None:
+    if launcher == "mpirun" and open_mpi() is None:
         return "Open MPI is not installed"
     return installed.unavailable() if launcher == "mpiexec" else None
 
 
-def _open_mpi() -> str | None:
+def open_mpi() -> str | None:
     return shutil.which("mpirun.openmpi")
 
 

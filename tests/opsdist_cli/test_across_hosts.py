@@ -44,7 +44,7 @@ def ended(hosts: Lab, space: RunSpace, *arguments: str) -> Perf:
 @pytest.mark.skipif(_no_time_of_its_own() is not None, reason=str(_no_time_of_its_own()))
 def test_who_comes_late_is_found_although_a_clock_is_days_ahead(cluster: Lab, space: RunSpace, tmp_path: Path) -> None:
     """Back to back, the root folds what it has received while the other one has only sent: it is the last to begin the
-    next one, if the machine is not so busy that nobody is. By the clocks as they are the other one would be, by days."""
+    next one, if the machine is not too busy for anybody to be. By the clocks as they are the other one is, by days."""
     python = tmp_path / "python"
     elsewhere = f"unshare --time --monotonic {DAYS}"
     python.write_text(f'#!/bin/sh\n[ "$(hostname)" = node2 ] && set -- {elsewhere} {sys.executable} "$@" ||\n'

@@ -257,7 +257,6 @@ class MpiBackend:
     name: str = "mpi"
     summary: str = "an MPI library (MPICH, Open MPI and kin), by its C functions"
     plans: bool = False
-    across: bool = False
 
     def unavailable(self) -> str | None:
         return unavailable()
@@ -277,8 +276,6 @@ class MpiBackend:
         self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
     ) -> MpiCommunicator:
         """Initialise MPI and prove that its world is the one asked for. Once a process, since MPI ends for good."""
-        if placement.node_count > 1:
-            raise RendezvousError("the mpi backend is started on one host only so far")
         mpi = _load()
         library = Library(mpi)
         started = _started_by(os.environ)

@@ -63,7 +63,6 @@ class TorchBackend:
     devices: DeviceFiles | None = None
     """What it is made for, where that is not the CPU."""
     plans: bool = False
-    across: bool = True
 
     def unavailable(self) -> str | None:
         return next((reason for need in self.needs if (reason := need())), None)
