@@ -19,8 +19,8 @@ from opsdist_cli.screen import Screen
 
 if TYPE_CHECKING:
     from suites.launch.crew import Crew
-    from suites.launch.hosts import HostEntry
     from suites.launch.job import Output
+    from suites.launch.lists.hosts import HostEntry
     from suites.launch.reach import Filter
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -132,7 +132,7 @@ def _ssh(text: str | None) -> tuple[str, ...]:
 
 def named(flags: Mapping[str, Any]) -> Sequence[HostEntry] | None:
     """What `--hosts` or `--hostfile` say; None where neither is given. Raises UsageError, of click or suites."""
-    from suites.launch.hosts import parse_hosts, read_hostfile
+    from suites.launch.lists.hosts import parse_hosts, read_hostfile
 
     if flags["hosts"] is not None and flags["hostfile"] is not None:
         click.get_current_context().fail("--hosts and --hostfile exclude each other; give one of them")

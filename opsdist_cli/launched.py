@@ -16,7 +16,7 @@ import click
 
 if TYPE_CHECKING:
     from collectives.placement import Launched
-    from suites.launch.assembly import Assembly
+    from suites.launch.launched.assembly import Assembly
 
 _KEY = "opsdist_cli.launched"
 _LEAST_SECONDS = 10.0
@@ -47,9 +47,9 @@ def assembled(flags: Mapping[str, Any]) -> Assembly | None:
     """
     from collectives.placement import launched
     from suites.errors import UsageError
-    from suites.launch.assembly import Assembly
-    from suites.launch.meeting import meeting
-    from suites.launch.member import follow_parent, take_part
+    from suites.launch.launched.assembly import Assembly
+    from suites.launch.launched.meeting import meeting
+    from suites.launch.launched.member import follow_parent, take_part
 
     context = click.get_current_context()
     if flags["launcher"] != "local" and os.environ.get("MS_ROLE") == "MS_SCHED":
@@ -92,7 +92,7 @@ def speechless() -> bool:
 def _refuse_contradictions(flags: Mapping[str, Any], found: Launched) -> None:
     """Which hosts, how many ranks and who starts them is decided already. Raises UsageError."""
     from suites.errors import UsageError
-    from suites.launch.meeting import MEETINGS
+    from suites.launch.launched.meeting import MEETINGS
 
     who, size = MEETINGS[found.family.name].who, found.placement.world_size
     for ranks in (flags.get("ranks"), flags.get("short_ranks")):

@@ -17,7 +17,7 @@ import click
 from opsdist_cli.screen import Screen
 
 if TYPE_CHECKING:
-    from suites.launch.hosts import HostEntry
+    from suites.launch.lists.hosts import HostEntry
     from suites.launch.mpirun import Start
 
 _OURS = ("--launcher", "--hosts", "--hostfile", "--ssh", "--python", "--env")
@@ -44,7 +44,7 @@ def _start(flags: Mapping[str, Any], entries: Sequence[HostEntry] | None, ssh: S
     from collectives.backends.mpi import installed
     from suites.errors import UsageError
     from suites.launch import crew
-    from suites.launch.hosts import HostEntry
+    from suites.launch.lists.hosts import HostEntry
     from suites.launch.mpirun import Start
     from suites.launch.ssh import forwarded
     from suites.world import Asked, planned

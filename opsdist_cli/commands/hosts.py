@@ -15,13 +15,13 @@ from opsdist_cli.params import Word, shared_options
 from opsdist_cli.screen import Screen
 
 if TYPE_CHECKING:
-    from suites.launch.hosts import HostEntry
+    from suites.launch.lists.hosts import HostEntry
 
 
 @click.command()
 @list_options
 @click.option(
-    "--format", "format_", type=Word("format", "suites.launch.hostformats:FORMATS"), metavar="NAME",
+    "--format", "format_", type=Word("format", "suites.launch.lists.hostformats:FORMATS"), metavar="NAME",
     help="Write mpich, ompi, slurm, deepspeed or rank-table. [for people]",
 )  # fmt: skip
 @shared_options
@@ -38,7 +38,7 @@ def hosts(ctx: click.Context, /, format_: str | None, **flags: Any) -> int:
       opsdist hosts --hostfile hosts.txt --format mpich > hosts.mpich
       srun --nodelist "$(opsdist hosts --hostfile hosts.txt --format slurm)" hostname
     """
-    from suites.launch.hostformats import left_out, render
+    from suites.launch.lists.hostformats import left_out, render
 
     screen: Screen = ctx.obj
     entries = named(flags)

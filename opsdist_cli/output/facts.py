@@ -12,7 +12,7 @@ from typing import Any
 
 from opsdist_cli.output.layout import pairs, ranges, table, wrapped
 from opsdist_cli.units import bits_per_second, bytes_binary
-from suites.launch.nodeset import fold
+from suites.launch.lists.nodeset import fold
 
 Facts = Mapping[str, Any]
 Rows = list[tuple[str, str]]

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from opsdist_cli.units import bits_per_second, bytes_binary
-from suites.launch.nodeset import fold
+from suites.launch.lists.nodeset import fold
 from suites.report import implausible
 from suites.sweep import MOST_PROVEN
 

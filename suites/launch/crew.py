@@ -17,10 +17,10 @@ from probes.host import Host, LocalHost
 from suites import world
 from suites.errors import UsageError
 from suites.launch import deadlines, local, reach, slurm, ssh
-from suites.launch.assembly import Assembly
-from suites.launch.hosts import HostEntry
 from suites.launch.job import Event, Job, Output
+from suites.launch.launched.assembly import Assembly
 from suites.launch.link import AgentCommand
+from suites.launch.lists.hosts import HostEntry
 from suites.launch.protocol import Frame
 from suites.launch.supervise import Supervisor
 from suites.verdict import Fault

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suites.errors import UsageError
-from suites.launch.hosts import HostEntry
+from suites.launch.lists.hosts import HostEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Mapping
 
 from suites.errors import UsageError
-from suites.launch.hosts import HostEntry, parse_hosts, task_counts
 from suites.launch.link import AgentCommand
+from suites.launch.lists.hosts import HostEntry, parse_hosts, task_counts
 from suites.launch.ssh import Far
 from suites.launch.trouble import Sign, Trouble, gone, not_there
 

@@ -291,6 +291,16 @@ def test_mpi_itself_runs_in_the_ranks_that_its_launcher_has_started(space: RunSp
     assert "BAD TERMINATION" not in ended.stdout + ended.stderr
 
 
+@pytest.mark.skipif(missing("mpirun") is not None, reason=f"{missing('mpirun')}")
+@pytest.mark.skipif(missing("mpiexec") is not None, reason=f"{missing('mpiexec')}")
+def test_an_mpi_that_is_not_the_launchers_is_no_world(space: RunSpace) -> None:
+    """Open MPI starts ranks of MPICH: each would be a world of its own."""
+    mpich = {"MPI4PY_LIBMPI": str(Path(sys.prefix, "lib", "libmpi.so.12"))}
+    with run(space, "mpirun", 2, *SMALL, "--backend", "mpi", variables=mpich) as ended:
+        assert ended.code() == 3
+    assert "do not belong together" in ended.record["verdict"]["explanation"]
+
+
 def test_without_mpi_the_way_to_it_is_said(space: RunSpace) -> None:
     with run(space, "by hand", 2, *SMALL, "--backend", "mpi") as ended:
         assert ended.code() == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from opsdist_cli.main import run
-from suites.launch.hostformats import FORMATS
+from suites.launch.lists.hostformats import FORMATS
 
 TABLE = """{"version": "1.0", "server_count": "1", "status": "completed", "server_list": [{"server_id": "10.0.0.5",
  "device": [{"device_id": "0", "device_ip": "192.168.1.8", "rank_id": "0"}]}]}

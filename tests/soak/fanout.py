@@ -20,7 +20,7 @@ from pathlib import Path
 
 from suites import world
 from suites.launch import crew, ssh
-from suites.launch.hosts import parse_hosts
+from suites.launch.lists.hosts import parse_hosts
 
 STUB = Path(__file__).with_name("stub_ssh.pl")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from suites.errors import UsageError
-from suites.launch.hosts import parse_hosts
+from suites.launch.lists.hosts import parse_hosts
 from suites.launch.mpirun import Start, command
 
 START = Start(

@@ -12,9 +12,9 @@ from itertools import groupby
 
 from collectives.errors import unknown
 from suites.errors import UsageError
-from suites.launch import ranktable
-from suites.launch.hosts import HostEntry
-from suites.launch.nodeset import fold
+from suites.launch.lists import ranktable
+from suites.launch.lists.hosts import HostEntry
+from suites.launch.lists.nodeset import fold
 
 Entries = Sequence[HostEntry]
 

@@ -24,8 +24,8 @@ from collectives.placement import Launched
 from suites.errors import LaunchError
 from suites.launch import local
 from suites.launch.dialin import ADDRESS, DIAL, RANK, TOKEN
-from suites.launch.meeting import MEETINGS, Found, Meeting
-from suites.launch.proof import wait_at_most
+from suites.launch.launched.meeting import MEETINGS, Found, Meeting
+from suites.launch.launched.proof import wait_at_most
 from suites.launch.protocol import BrokenFrame, Frame, FrameReader, pack, read_frame
 
 _TURN_SECONDS = 0.2

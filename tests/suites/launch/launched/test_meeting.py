@@ -17,11 +17,11 @@ import pytest
 
 from collectives.placement import FAMILIES, Launched, Placement, launched
 from suites.errors import LaunchError, UsageError
-from suites.launch import board
-from suites.launch.assembly import Assembly, posts
-from suites.launch.meeting import MEETINGS, Found, Meeting, OneHost, Ports, Posted, candidates, listen, meeting
-from suites.launch.member import Presence, presence
-from suites.launch.proof import Key
+from suites.launch.launched import board
+from suites.launch.launched.assembly import Assembly, posts
+from suites.launch.launched.meeting import MEETINGS, Found, Meeting, OneHost, Ports, Posted, candidates, listen, meeting
+from suites.launch.launched.member import Presence, presence
+from suites.launch.launched.proof import Key
 from suites.launch.protocol import pack
 from tests.leftovers import until
 
@@ -146,7 +146,9 @@ class File:
         self._path = path
 
     def post(self, text: str, seconds: float) -> None:
-        self._path.write_text(text)
+        new = self._path.with_suffix(".new")
+        new.write_text(text)
+        new.rename(self._path)  # nobody reads half of it
 
     def read(self, seconds: float) -> str:
         until(self._path.exists, seconds, "the post")

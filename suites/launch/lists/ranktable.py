@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from suites.errors import UsageError
-from suites.launch.nodeset import quoted
+from suites.launch.lists.nodeset import quoted
 
 _WRITTEN_VERSION = "1.0"
 # Vendors' examples carry // comments. A string goes on to its end or to that of the text, so nothing is tried twice.

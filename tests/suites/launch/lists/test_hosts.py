@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.errors import UsageError
-from suites.launch.hosts import HostEntry, parse_hostfile, parse_hosts, read_hostfile, task_counts
-from suites.launch.ranktable import Device
-from tests.suites.launch.host_entries import ALL_NAMES, SLOTS, entries, refusal
+from suites.launch.lists.hosts import HostEntry, parse_hostfile, parse_hosts, read_hostfile, task_counts
+from suites.launch.lists.ranktable import Device
+from tests.suites.launch.lists.host_entries import ALL_NAMES, SLOTS, entries, refusal
 
 
 def pairs(found: Iterable[HostEntry]) -> list[tuple[str, int | None]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from suites.errors import UsageError
-from suites.launch.hosts import HostEntry
+from suites.launch.lists.hosts import HostEntry
 
 _NUMBERS = st.one_of(st.integers(0, 12).map(str), st.from_regex(r"[0-9]{1,4}", fullmatch=True))
 _LETTERS = st.text(string.ascii_letters, min_size=1, max_size=2)

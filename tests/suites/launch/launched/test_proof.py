@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from suites.errors import LaunchError
-from suites.launch import proof
-from suites.launch.proof import Key, admit, challenge, introduce
+from suites.launch.launched import proof
+from suites.launch.launched.proof import Key, admit, challenge, introduce
 from suites.launch.protocol import pack, read_frame
 from tests.leftovers import until
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.errors import UsageError
-from suites.launch.ranktable import Device, Server, read, write
-from tests.suites.launch.host_entries import refusal
+from suites.launch.lists.ranktable import Device, Server, read, write
+from tests.suites.launch.lists.host_entries import refusal
 
 
 def device(rank: int, **more: Any) -> dict[str, Any]:

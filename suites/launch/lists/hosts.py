@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from suites.errors import UsageError
-from suites.launch import ranktable
-from suites.launch.nodeset import MOST_NAMES, expand, quoted, split
-from suites.launch.ranktable import Device
+from suites.launch.lists import ranktable
+from suites.launch.lists.nodeset import MOST_NAMES, expand, quoted, split
+from suites.launch.lists.ranktable import Device
 
 MOST_SLOTS = 4096
 """More than any host has, and less than the ports that are written where slots belong."""

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.errors import UsageError
-from suites.launch.hostformats import FORMATS, left_out, render, task_runs
-from suites.launch.hosts import HostEntry, parse_hostfile, parse_hosts, task_counts
-from suites.launch.ranktable import Device
-from tests.suites.launch.host_entries import ALL_NAMES, PLAIN_NAMES, SLOTS, SSH_NAMES, entries
+from suites.launch.lists.hostformats import FORMATS, left_out, render, task_runs
+from suites.launch.lists.hosts import HostEntry, parse_hostfile, parse_hosts, task_counts
+from suites.launch.lists.ranktable import Device
+from tests.suites.launch.lists.host_entries import ALL_NAMES, PLAIN_NAMES, SLOTS, SSH_NAMES, entries
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.launch.nodeset import expand, fold, quoted, split
-from tests.suites.launch.host_entries import ALL_NAMES
+from suites.launch.lists.nodeset import expand, fold, quoted, split
+from tests.suites.launch.lists.host_entries import ALL_NAMES
 
 
 @pytest.mark.parametrize(

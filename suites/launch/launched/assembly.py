@@ -26,11 +26,11 @@ from dataclasses import dataclass, field, replace
 
 from collectives.placement import Launched
 from suites.launch import local
+from suites.launch.launched.meeting import MEETINGS, Meeting, carries_mpi, peer_uid, watched
+from suites.launch.launched.member import Presence, presence, start_dial
+from suites.launch.launched.proof import LARGEST, Key, admit, challenge, wait_at_most
 from suites.launch.link import AgentCommand, raise_descriptors
-from suites.launch.meeting import MEETINGS, Meeting, carries_mpi, peer_uid, watched
-from suites.launch.member import Presence, presence, start_dial
-from suites.launch.nodeset import fold
-from suites.launch.proof import LARGEST, Key, admit, challenge, wait_at_most
+from suites.launch.lists.nodeset import fold
 from suites.launch.protocol import BrokenFrame, Frame, FrameReader, pack
 from suites.launch.trouble import Trouble
 from suites.verdict import Fault

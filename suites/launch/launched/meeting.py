@@ -24,9 +24,9 @@ from typing import Protocol
 from collectives.placement import Launched
 from probes.host import LocalHost
 from suites.errors import LaunchError, UsageError
-from suites.launch import board
-from suites.launch.hosts import parse_hosts
-from suites.launch.proof import Key, introduce, vouches
+from suites.launch.launched import board
+from suites.launch.launched.proof import Key, introduce, vouches
+from suites.launch.lists.hosts import parse_hosts
 
 TOKEN = "OPSDIST_TOKEN"
 """The variable of a secret that all processes of a run were given."""
