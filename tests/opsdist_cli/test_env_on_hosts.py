@@ -9,8 +9,8 @@ import pytest
 
 from tests import lab as labs
 from tests.leftovers import RunSpace, until
-from tests.opsdist_cli.env_launchers import command, missing, start
-from tests.perf_process import SMALL, Perf
+from tests.opsdist_cli.env_launchers import command, missing, open_mpi, start
+from tests.perf_process import OPSDIST, SMALL, Perf
 
 pytestmark = pytest.mark.skipif(labs.unavailable() is not None, reason=f"no lab of hosts: {labs.unavailable()}")
 MARGIN = 20.0
@@ -80,3 +80,53 @@ def test_by_the_store_of_torchrun_or_where_it_would_be(hosts: labs.Lab, space: R
     assert started[1].code() == 0, started[1].stderr
     assert started[1].stdout.strip() == ""
     assert not started[1].json_path.exists()
+
+
+# --- started by opsdist itself: --launcher mpirun
+
+
+def far(hosts: labs.Lab, *more: str) -> list[str]:
+    names = ",".join(host.address for host in hosts.hosts)
+    return ["--launcher", "mpirun", f"--hosts={names}", "--per-host", "1", "--bind", "none", *more]
+
+
+def variables(hosts: labs.Lab) -> dict[str, str]:
+    return {"OPSDIST_SSH": shlex.join(hosts.ssh), "UCX_TLS": "tcp,self"}
+
+
+@pytest.mark.skipif(missing("mpiexec") is not None, reason=f"{missing('mpiexec')}")
+def test_mpi_and_builtin_side_by_side_on_two_hosts(hosts: labs.Lab, space: RunSpace) -> None:
+    run = start(space, OPSDIST, *SMALL, *far(hosts, "--backend", "builtin,mpi"), variables=variables(hosts))
+    assert run.code() == 0, run.stderr
+    assert [node["name"] for node in run.record["world"]["nodes"]] == ["node1", "node2"]
+    assert [row["backend"] for row in run.record["results"]] == ["builtin", "mpi"]
+    assert all(row["out_of_place"]["nwrong"] == 0 for row in run.record["results"])
+
+
+@pytest.mark.skipif(open_mpi() is None, reason="Open MPI is not installed: apt-get install openmpi-bin")
+def test_open_mpi_on_two_hosts(hosts: labs.Lab, space: RunSpace) -> None:
+    own = space.folder / "launcher"
+    own.mkdir()
+    network = ".".join(hosts.address.split(".")[:2]) + ".0.0/16"
+    chosen = {"OPSDIST_MPIEXEC": open_mpi() or "", "TMPDIR": str(own)}
+    run = start(space, OPSDIST, *SMALL, *far(hosts, "--interface", network), variables={**variables(hosts), **chosen})
+    assert run.code() == 0, run.stderr
+    assert [node["name"] for node in run.record["world"]["nodes"]] == ["node1", "node2"]
+    assert run.record["results"][0]["out_of_place"]["nwrong"] == 0
+
+
+@pytest.mark.skipif(missing("mpiexec") is not None, reason=f"{missing('mpiexec')}")
+def test_a_failure_of_the_run_is_that_of_the_command(hosts: labs.Lab, space: RunSpace) -> None:
+    run = start(space, OPSDIST, *SMALL, *far(hosts, "--inject", "kill:rank=1"), variables=variables(hosts))
+    assert run.code() == 3
+    assert run.record["verdict"]["culprits"] == [{"kind": "rank", "rank": 1, "host": "node2"}]
+
+
+@pytest.mark.skipif(missing("mpiexec") is not None, reason=f"{missing('mpiexec')}")
+def test_mpi_on_several_hosts_wants_its_own_launcher(hosts: labs.Lab, space: RunSpace) -> None:
+    run = start(
+        space, OPSDIST, *SMALL, "--hosts", "node[1-2]", "--per-host", "1", "--backend", "mpi",
+        variables=variables(hosts),
+    )  # fmt: skip
+    assert run.code() == 2
+    assert "--backend mpi on 2 hosts: MPI's own launcher must start the ranks; give --launcher mpirun" in run.stderr
