@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM as exceptions, and their exit codes. May import: the standard library."""
+"""Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as exceptions, and their exit codes.
+
+May import: the standard library.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 
 
 class Terminated(BaseException):
-    """SIGTERM, unwound like Ctrl-C, so that whatever cleans up on one cleans up on the other."""
+    """SIGTERM or SIGHUP, unwound like Ctrl-C, so that whatever cleans up on one cleans up on the others."""
 
 
 @dataclass(slots=True)
@@ -21,7 +24,7 @@ class Raised:
 
     def interrupt(self, number: int, frame: object) -> None:
         """Say so at once, since ending the ranks may take a moment, and past any stream that may be blocked."""
-        again = "Ctrl-C again" if number == signal.SIGINT else "SIGTERM again"
+        again = "Ctrl-C again" if number == signal.SIGINT else f"{signal.Signals(number).name} again"
         with contextlib.suppress(OSError):
             os.write(2, f"opsdist: stopping; {again} ends at once\n".encode())
         self.stop = KeyboardInterrupt() if number == signal.SIGINT else Terminated()
@@ -30,9 +33,9 @@ class Raised:
 
 @contextlib.contextmanager
 def signals_raised() -> Iterator[Raised]:
-    """Within, Ctrl-C and SIGTERM raise KeyboardInterrupt and Terminated; an ignored one stays ignored."""
+    """Within, Ctrl-C raises KeyboardInterrupt, SIGTERM and SIGHUP Terminated; an ignored one (nohup) stays ignored."""
     raised = Raised()
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     watched = [number for number, handler in previous.items() if handler is not signal.SIG_IGN]
     for number in watched:
         signal.signal(number, raised.interrupt)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-from opsdist_cli.screen import Screen
+from opsdist_cli.screen import Screen, discard, nobody_reads
 
 
 class ProgressLine:
@@ -40,7 +40,12 @@ class ProgressLine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._progress:
-            self._progress.stop()
+            try:
+                self._progress.stop()
+            except OSError as failed:  # the terminal may be gone, which is no reason to lose a record
+                if not nobody_reads(failed, sys.stderr):
+                    raise
+                discard(sys.stderr)
 
     def show(self, text: str, done: float) -> None:
         """`done` of the total, which may be a fraction of a case."""

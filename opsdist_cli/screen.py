@@ -1,12 +1,15 @@
 """Where words go: results to stdout, everything else to stderr, each with its own colour decision.
 
-A reader that leaves early (`| head`) must not change the verdict, so a closed stdout is remembered and ignored.
+A reader that leaves early (`| head`) must not change the verdict, so a closed stdout is remembered and ignored, as is a
+terminal that is gone.
 May import: click.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,7 +51,9 @@ class Screen:
     def _write(self, stream: TextIO, text: str, *, newline: bool = True) -> None:
         try:
             click.echo(text, file=stream, nl=newline, color=self.colored(stream))
-        except BrokenPipeError:
+        except OSError as error:
+            if not nobody_reads(error, stream):
+                raise
             discard(stream)
 
 
@@ -59,6 +64,12 @@ def tell_findings(screen: Screen, record: Mapping[str, Any]) -> None:
             screen.note(f"opsdist: {finding['status']}: {finding['message']}", level=-1)
             if finding["remedy"]:
                 screen.note(f"  {finding['remedy']}", level=-1)
+
+
+def nobody_reads(error: OSError, stream: TextIO) -> bool:
+    """Whether writing failed because the reader has left, or the terminal has."""
+    gone = error.errno == errno.EIO and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    return isinstance(error, BrokenPipeError) or gone
 
 
 def discard(stream: TextIO) -> None:

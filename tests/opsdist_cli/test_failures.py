@@ -6,13 +6,16 @@ Nothing here waits a fixed time: conditions are polled, and only the bounds that
 
 from __future__ import annotations
 
+import json
 import os
+import pty
 import signal
+import subprocess
 
 import pytest
 
 from tests.leftovers import RunSpace
-from tests.perf_process import ENDLESS, PROMISED, SMALL, perf
+from tests.perf_process import ENDLESS, OPSDIST, PATIENCE, PROMISED, SMALL, perf
 from tests.schema import validate
 
 
@@ -49,7 +52,7 @@ def test_the_agent_killed_names_the_host_and_keeps_what_was_measured(space: RunS
     assert run.record["results"][0]["out_of_place"]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_an_interrupted_run_keeps_what_was_measured(space: RunSpace, number: signal.Signals, code: int) -> None:
     with perf(space, *ENDLESS, "-n", "2", "-v") as run:
         run.until_row(4096)
@@ -59,6 +62,26 @@ def test_an_interrupted_run_keeps_what_was_measured(space: RunSpace, number: sig
     assert run.record["exit_code"] == code
     assert run.record["results"][0]["out_of_place"]["iterations"] > 0
     assert "stopping" in run.stderr
+
+
+def test_a_run_whose_terminal_is_gone_keeps_what_was_measured(space: RunSpace) -> None:
+    """As when the connection to a login node breaks: everything that is printed then fails."""
+    master, slave = pty.openpty()
+    record = space.folder / "run.json"
+    command = [*OPSDIST, "perf", *ENDLESS, "-n", "2", "--json", str(record)]
+    process = subprocess.Popen(
+        ["setsid", "--ctty", *command], env=space.environment(TERM="xterm"), stdin=slave, stdout=slave,
+        stderr=slave,
+    )  # fmt: skip
+    os.close(slave)
+    said = b""
+    while b"67108864 B, iteration" not in said:  # the case before it is complete
+        said += os.read(master, 1 << 16)
+    os.close(master)
+    assert process.wait(PATIENCE) == 143
+    found = json.loads(record.read_text())
+    assert found["exit_code"] == 143
+    assert found["results"][0]["out_of_place"]["iterations"] > 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
