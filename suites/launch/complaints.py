@@ -39,3 +39,9 @@ def unreachable(host: str, seconds: float) -> Fault:
 def silence(seconds: float) -> Fault:
     """Of everybody."""
     return Fault(None, "silence", "", message=f"nothing happened for {seconds:g} s")
+
+
+def ungreeted(words: str, seconds: float) -> str:
+    """What an agent is blamed for that is not there in time; what was printed on the way to it may tell why."""
+    last = words.strip().rpartition("\n")[2]
+    return f"has said nothing for {seconds:g} s" + (f"; the last words: {last}" if last else "")

@@ -1,6 +1,6 @@
 """One agent as its controller holds it: the process that leads to it, what was said to it and heard of it.
 
-May import: protocol, trouble, way.
+May import: deadlines, protocol, trouble, way.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from suites.launch import deadlines
 from suites.launch.protocol import Frame, FrameReader, LineReader, Noise, pack
 from suites.launch.trouble import Trouble
 from suites.launch.way import ProcessWay, SocketWay, Way
@@ -172,6 +173,12 @@ class Link:
             self.told = time.monotonic()
             self._outbox += pack(frame)
             self._write()
+
+    def beat(self) -> None:
+        """Tell an agent of another host that somebody is there, unless it was told something a moment ago."""
+        since = time.monotonic() - self.told
+        if self.command.far and self.hello and not self.over and since > deadlines.BEAT_SECONDS:
+            self.tell({"type": "alive"})
 
     def _write(self) -> Sequence[Any]:
         assert self.way

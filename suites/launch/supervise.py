@@ -3,7 +3,7 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: complaints, deadlines, openings, job, link, ending, frames, protocol, seen, verdict's Fault.
+May import: absence, complaints, deadlines, openings, job, link, ending, frames, protocol, seen, verdict's Fault.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from importlib.metadata import version
 from typing import Any
 
 from suites.launch import complaints, deadlines
+from suites.launch.absence import Absence
 from suites.launch.ending import end_all
 from suites.launch.frames import ANSWERS, FROM_AGENTS, GREETING, check, check_shape, check_turn
 from suites.launch.job import Event, Job, Output, Report
@@ -56,12 +57,18 @@ class Supervisor:
     _stop_at: float | None = None
     _stopped: float | None = None
     _moved: float = 0.0
+    _absence: Absence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._absence = Absence(self._beat)
 
     def open(self) -> None:
         raise_descriptors()
         self._links = [Link(command, self._selector) for command in self.commands]
         self._openings.add(len(self._links))
         self._moved = time.monotonic()
+        if any(command.far for command in self.commands):
+            self._absence.start()
 
     def close(self) -> None:
         """End every process of the run; at once when it is interrupted meanwhile."""
@@ -70,6 +77,7 @@ class Supervisor:
             for _ in self._serve(lambda: all(link.over for link in self._opened)):
                 pass
         finally:
+            self._absence.close()
             self.survivors = end_all(self._opened, self._roll, deadlines.STOP_SECONDS)
             self._selector.close()
 
@@ -154,9 +162,9 @@ class Supervisor:
             self._excuse(time.monotonic() - before - deadlines.TURN_SECONDS)
             for key, _ in ready:
                 for event in key.data():
-                    given = time.monotonic()
-                    yield event
-                    self._excuse(time.monotonic() - given)
+                    with self._absence:
+                        yield event
+                    self._excuse(self._absence.seconds)
             self._watch(greeting)
 
     def _overdue(self) -> bool:
@@ -334,12 +342,13 @@ class Supervisor:
         now = time.monotonic()
         if self._stopped is not None:
             return
-        for link in self._links:
-            if link.command.far and link.hello and not link.over and now - link.told > deadlines.BEAT_SECONDS:
-                link.tell({"type": "alive"})
+        self._beat()
         if greeting is not None:
             for link in [link for link in self._links if link.connecting and now - link.opened > greeting]:
-                self._ungreeted(link, greeting)
+                link.over = True
+                link.kill()
+                # It may still hang in something that leads to the agent: its words may tell.
+                self._agent_fault(link, complaints.ungreeted(link.words + link.noise, greeting))
         elif self._job and self._stop_at is not None:
             # Reports are waited for only where one may still come.
             if not self._roll.awaited or now >= max(self._stop_at, self._patience()):
@@ -348,12 +357,9 @@ class Supervisor:
         else:
             self._watch_silence(now)
 
-    def _ungreeted(self, link: Link, seconds: float) -> None:
-        """It may still hang in something that leads to the agent: its words may tell."""
-        link.over = True
-        link.kill()
-        last = (link.words + link.noise).strip().rpartition("\n")[2]
-        self._agent_fault(link, f"has said nothing for {seconds:g} s" + (f"; the last words: {last}" if last else ""))
+    def _beat(self) -> None:
+        for link in self._links:
+            link.beat()
 
     def _watch_silence(self, now: float) -> None:
         job, living = self._job, [link for link in self._opened if not link.over]

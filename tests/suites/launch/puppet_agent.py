@@ -1,8 +1,8 @@
 """A stand-in agent: says and does what its arguments tell it, in order. Depends on nothing but the interpreter.
 
 Each argument is one act: a JSON object is sent as a frame; `read` waits for the next frame, `eof` for the end of stdin;
-`wait SECONDS`, `exit CODE`, `raw TEXT` and `say TEXT` (to stderr), `close` (stdout) and `stop` (itself) do what they
-say.
+`wait SECONDS`, `exit CODE`, `raw TEXT` and `say TEXT` (to stderr), `touch FILE`, `close` (stdout) and `stop` (itself)
+do what they say.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def act(verb: str, rest: str) -> None:
             os.write(2, rest.encode())
         case "close":
             os.close(1)
+        case "touch":
+            open(rest, "w").close()
         case "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
         case _:

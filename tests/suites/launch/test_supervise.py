@@ -21,6 +21,7 @@ from suites.launch import deadlines
 from suites.launch.job import Event, Job, Output, Report
 from suites.launch.link import AgentCommand
 from suites.launch.supervise import Supervisor
+from suites.launch.trouble import Trouble
 from suites.verdict import judge
 from tests.leftovers import RunSpace, until
 from tests.suites.launch.agent_process import STRANGE
@@ -293,3 +294,21 @@ def test_leaving_early_ends_every_process(space: RunSpace) -> None:
         assert len(space.processes()) == 3
     assert watched.survivors == []
     assert not space.processes()
+
+
+def test_who_takes_the_events_may_be_away_for_long(space: RunSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a stdout that nobody reads for a while: an agent of another host still hears that somebody is there."""
+    monkeypatch.setattr(deadlines, "BEAT_SECONDS", 0.05)
+    heard = space.folder / "heard"
+    # It reads the job, and two frames more before it notes that.
+    acts = [HELLO, "read", started(0, os.getpid()), said(0, type="hi"), "read", "read", f"touch {heard}"]
+    watched = puppet(space, *acts, said(0, type="finished"), ENDED, ranks=1)
+    far = replace(watched.commands[0], explain=lambda words, code, host, *, greeted: Trouble("agent", "", words, ()))
+    watched.commands = [far]
+    taken = []
+    with watched:
+        for event in watched.all_events():
+            taken.append(event)
+            if isinstance(event, Report):
+                until(heard.exists, HUNG, "two heartbeats")
+    assert [event.content for event in taken if isinstance(event, Report)] == [{"type": "hi"}]

@@ -1,0 +1,53 @@
+"""While whoever takes the events of a run is away, the agents of other hosts still hear that somebody is there.
+
+A reader of stdout that has stopped reading, or a terminal on which somebody has typed Ctrl-S, holds the controller up
+in the middle of a line; without a word for long, agents would end their ranks.
+May import: the standard library, deadlines.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from suites.launch import deadlines
+
+
+class Absence:
+    """`with absence:` is around what the caller does meanwhile; `seconds` is how long that took the last time.
+
+    Once it was started, `stand_in` is called every now and then while the caller is away, and never while it is not.
+    """
+
+    def __init__(self, stand_in: Callable[[], None]) -> None:
+        self._stand_in = stand_in
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self.seconds = 0.0
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._serve, daemon=True, name="opsdist-alive")
+        self._thread.start()
+
+    def close(self) -> None:
+        self._over.set()
+        if self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._since = time.monotonic()
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self.seconds = time.monotonic() - (self._since or 0.0)
+            self._since = None
+
+    def _serve(self) -> None:
+        while not self._over.wait(deadlines.BEAT_SECONDS):
+            with self._lock:
+                if self._since is not None:
+                    self._stand_in()
