@@ -37,6 +37,10 @@ class TransportTimeout(CollectiveError):
         self.waiting_for = waiting_for
 
 
+class Unreached(TransportTimeout):
+    """A connection between two hosts did not come about. `waiting_for` lists who was not reached, or did not come."""
+
+
 class PeerLost(CollectiveError):
     """The connection to a peer broke in the middle of a call. `waiting_for` lists the peers that are gone, or those
     one of which it must be."""

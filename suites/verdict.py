@@ -62,6 +62,8 @@ class _Cause:
     suspects: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
     """Named as a whole."""
+    links: tuple[tuple[int, int], ...] = ()
+    """Named by the ranks at their ends."""
 
 
 def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
@@ -77,6 +79,7 @@ def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
         return {"kind": "rank", "rank": rank, **known}
 
     culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host} for host in cause.hosts]
+    culprits += [{"kind": "link", "host": host_of[one], "peer": host_of[other]} for one, other in cause.links]
     complaints = [fault for fault in faults if fault.rank not in cause.culprits]
     first = next(
         (f for f in faults if f.rank in cause.culprits or (f.rank is None and f.host in cause.hosts)), faults[0]
@@ -111,6 +114,7 @@ def _cause(faults: Sequence[Fault]) -> _Cause:
         _raised,
         _silent,
         _silence,
+        _parted,
     ):
         if cause := judgement(faults):
             return cause
@@ -246,6 +250,19 @@ def _silence(faults: Sequence[Fault]) -> _Cause | None:
             silent = tuple(sorted(f.rank for f in faults if f.kind == "silent" and f.rank is not None))
             return _Cause("undecided", (), fault.message, advice, "hypothesis", silent)
     return None
+
+
+def _parted(faults: Sequence[Fault]) -> _Cause | None:
+    """Two ranks each of which waited for the other one; others that waited for them are victims. Where only one did,
+    the other may have been busy elsewhere."""
+    unreached = [fault for fault in faults if fault.error == "Unreached"]
+    wanted = {(fault.rank, peer) for fault in unreached if fault.rank is not None for peer in fault.waiting_for}
+    links = {(one, other) for one, other in wanted if one < other and (other, one) in wanted}
+    if not links:
+        return None
+    advice = ("what lies between these hosts: a firewall, a route (`ip route get`); --interface takes another network",)
+    text = "; ".join(words(fault) for fault in unreached[:2])
+    return _Cause("transport", (), text, advice, "likely", links=tuple(sorted(links)))
 
 
 def _all_waiting(faults: Sequence[Fault]) -> _Cause:

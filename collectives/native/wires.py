@@ -19,7 +19,7 @@ import time
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
 
-from collectives.errors import PeerLost, ResourceError, TransportTimeout, UsageError
+from collectives.errors import PeerLost, ResourceError, Unreached, UsageError
 from collectives.secrets import key
 
 _HELLO = struct.Struct("=8sQII")
@@ -72,7 +72,7 @@ class Wires:
     def reach(self, group: int, ranks: Collection[int], timeout: float) -> dict[int, socket.socket]:
         """A connection to each of these ranks of other hosts, for this group alone.
 
-        Raises TransportTimeout naming who did not come, PeerLost for who is gone, ResourceError; UsageError when it is
+        Raises Unreached naming who did not come, PeerLost for who is gone, ResourceError; UsageError when it is
         closed meanwhile.
         """
         deadline = time.monotonic() + timeout
@@ -94,7 +94,7 @@ class Wires:
             raise
         if missing:
             _close(found.values())
-            raise TransportTimeout(
+            raise Unreached(
                 f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))} did not connect to rank {self._rank} "
                 f"within {timeout:g} s",
                 tuple(missing),
@@ -119,7 +119,7 @@ class Wires:
             connection.sendall(hello + self._proof(hello))
         except TimeoutError:
             connection.close()
-            raise TransportTimeout(f"rank {self._rank} cannot connect to rank {rank} at {host}", (rank,)) from None
+            raise Unreached(f"rank {self._rank} cannot connect to rank {rank} at {host}", (rank,)) from None
         except OSError as error:
             connection.close()
             if error.errno in (errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from collectives import native
 from tests.lab import Lab, lab, unavailable
 from tests.leftovers import RunSpace
 from tests.perf_process import Perf, perf
@@ -68,3 +69,22 @@ def test_the_rate_of_a_cable_that_is_none_is_unknown_and_what_neighbours_exchang
     assert (finding["status"], finding["evidence"]["link_gb_s"]) == ("info", None)
     assert finding["evidence"]["neighbour_gb_s"] > 0
     assert f"# {finding['message']}" in run.stdout.splitlines()
+
+
+@pytest.mark.skipif(
+    native.core() is None, reason=f"only the core has a connection for each pair: {native.unavailable()}"
+)
+def test_two_hosts_that_do_not_reach_each_other_are_named_as_a_link(space: RunSpace, tmp_path: Path) -> None:
+    """They are no neighbours in the ring that is tried before ranks start."""
+    with lab(4, tmp_path) as hosts:
+        second, fourth = hosts.hosts[1], hosts.hosts[3]
+        chain = "add table ip gap; add chain ip gap in { type filter hook input priority 0 ; }"
+        second.run(["nft", f"{chain}; add rule ip gap in ip saddr {fourth.address} drop"], check=True)
+        arguments = ("allreduce", "--algorithm", "two_shot", "--size", "64K", "--hosts", "node[1-4]", "--per-host", "1")
+        variables = {"OPSDIST_SSH": shlex.join(hosts.ssh)}
+        with perf(space, *arguments, "--bind", "none", "--timeout", "4s", variables=variables) as run:
+            assert run.code() == 3
+    verdict = run.record["verdict"]
+    assert (verdict["class"], verdict["culprits"]) == (
+        "transport", [{"kind": "link", "host": "node2", "peer": "node4"}],
+    )  # fmt: skip

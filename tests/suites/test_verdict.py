@@ -165,3 +165,18 @@ def test_with_several_hosts_each_rank_is_named_with_its_own() -> None:
     assert verdict["culprits"] == [{"kind": "rank", "rank": 1, "host": "node2"}]
     assert "on node2) was ended by SIGKILL" in verdict["explanation"]
     assert " on node" not in judge([waits(0, 1), ended(1, signal=9)], ["node1", "node1"])["explanation"]
+
+
+def test_two_hosts_that_cannot_connect_are_a_link_and_who_waited_for_them_is_a_victim() -> None:
+    faults = [waits(3, 1, error="Unreached"), waits(1, 3, error="Unreached"), waits(0, 3, error="PeerLost")]
+    found = judge(faults, ["a", "b", "c", "d"])
+    assert found["class"] == "transport"
+    assert found["culprits"] == [{"kind": "link", "host": "b", "peer": "d"}]
+    assert "rank 3 (pid 103 on d) failed" in found["explanation"]
+    assert "firewall" in found["next_checks"][0]
+
+
+def test_a_rank_that_was_not_reached_since_it_is_gone_makes_no_link() -> None:
+    assert judge([waits(3, 1, error="Unreached"), ended(1, signal=9)], ["a", "b", "c", "d"])["class"] == "crashed"
+    assert judge([waits(3, 1, error="Unreached"), silent(1)], ["a", "b", "c", "d"])["class"] == "missing"
+    assert judge([waits(3, 1, error="Unreached"), waits(1, 0), waits(0, 3)], ["a", "b", "c", "d"])["class"] == "joined"

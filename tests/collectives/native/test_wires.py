@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("collectives.native._core", reason="needs the compiled core", exc_type=ImportError)
 
 from collectives.backends.builtin import BuiltinCommunicator
-from collectives.errors import MismatchError, PeerLost, ResourceError, TransportTimeout, UsageError
+from collectives.errors import MismatchError, PeerLost, ResourceError, TransportTimeout, Unreached, UsageError
 from collectives.native.wires import _BACKLOG, _HELLO, _LONGEST, _MAGIC, _STRANGERS, Wires
 from tests.collectives.inproc_world import run_threads
 from tests.collectives.native import native_world
@@ -104,7 +104,7 @@ def test_who_says_it_wrongly_is_sent_away(words: Callable[[Wires], bytes]) -> No
 def test_who_has_another_token_is_not_heard() -> None:
     with doors("another token", TOKEN) as (stranger, wire):
         stranger.reach(GROUP, [1], LONG)[1].close()
-        with pytest.raises(TransportTimeout, match="rank 0 did not connect to rank 1") as told:
+        with pytest.raises(Unreached, match="rank 0 did not connect to rank 1") as told:
             wire.reach(GROUP, [0], SHORT)
     assert told.value.waiting_for == (0,)
 
