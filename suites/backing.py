@@ -1,4 +1,7 @@
-"""Which backends a run uses: the names asked for, to rows of BACKENDS that are ready here. May import: collectives."""
+"""Which backends a run uses: the names asked for, to rows of BACKENDS that are ready here; what hosts lack for them.
+
+May import: collectives, report, world's facts.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Sequence
 from collectives.backends import BACKENDS, Backend, backend_named
 from collectives.errors import unknown
 from suites.errors import SuiteError, UsageError
+from suites.report import Finding, Status
+from suites.world import HostFacts
 
 
 def ready(names: Sequence[str]) -> tuple[Backend, ...]:
@@ -37,3 +42,14 @@ def _automatic() -> str:
                 )
             return name
     return "builtin"
+
+
+def judge_cores(hosts: Sequence[HostFacts]) -> list[Finding]:
+    """One host without the native core makes all of them do without: which, and what to install there."""
+    without = [host for host in hosts if host.without_core]
+    if not without or len(without) == len(hosts):
+        return []  # where none has it, the backend itself says so
+    reason, _, remedy = (without[0].without_core or "").partition("; ")
+    names = ", ".join(host.name for host in without)
+    message = f"{names}: {reason}; and so they do on all {len(hosts)} hosts"
+    return [Finding("perf.core", Status.WARN, message, subject={"host": without[0].name}, remedy=f"there: {remedy}")]

@@ -25,8 +25,8 @@ _TOO_FAST = (
 
 
 def judge(reached: Sequence[float], links: Mapping[str, Candidate]) -> list[Finding]:
-    """`reached` is what each host sent to the next one while it received as much, in bytes/s, once for each time it was
-    measured; `links` what each host is reached by. Nothing where nothing was measured."""
+    """`reached` is what each host sent to the next one, in bytes/s, once for each time it was measured; `links` what
+    each host is reached by. Nothing where nothing was measured."""
     if not reached or not links:
         return []
     best = max(reached)

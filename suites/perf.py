@@ -183,6 +183,8 @@ class PerfRun:
         """Turn what was measured into findings and the exit code."""
         measurements = [result for row in self.rows for result in row.results.values()]
         findings = reach.judge(self.crew.links)
+        if "builtin" in self.backends:
+            findings += backing.judge_cores(self.facts)
         findings += linkrate.judge([m.neighbour_bw for m in measurements if m.neighbour_bw], self.crew.links)
         findings += [finding for m in measurements for finding in judge_data(m, self.world.host_of)]
         findings += judge_plausibility(measurements)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from collectives import native
 from collectives.placement import Placement
 from probes import cpu, memory
 from probes.host import Host
@@ -40,6 +41,8 @@ class HostFacts:
     available: int | None
     cache: int
     """All last-level caches together, in bytes."""
+    without_core: str | None = field(default=None, kw_only=True)
+    """Why there is no native core and what to do, as "reason; remedy"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,10 @@ def look(host: Host) -> HostFacts:
     last, shared = facts.last_level_cache_bytes or 0, facts.last_level_cache_shared_by or 1
     caches = max(-(-(facts.logical_cpus or 1) // shared), 1)
     available = memory.available_bytes(host)
-    return HostFacts(socket.gethostname(), cores, facts.physical_cores or len(cores), available, last * caches)
+    return HostFacts(
+        socket.gethostname(), cores, facts.physical_cores or len(cores), available, last * caches,
+        without_core=native.unavailable(),
+    )  # fmt: skip
 
 
 def choose(facts: Sequence[HostFacts], asked: Asked, slots: Sequence[int | None], bind: bool, need: Need) -> World:

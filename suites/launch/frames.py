@@ -96,6 +96,7 @@ def _parses(parse: Callable[[str], Any], value: str) -> bool:
 
 HOST_FACTS: Shape = {
     "name": text, "core_cpus": every(integer), "cores": integer, "available": optional(integer), "cache": integer,
+    "without_core": optional(text),
 }  # fmt: skip
 _INTERFACE: Shape = {
     "name": text, "addresses": optional(every(interface_address)), "mtu": optional(integer),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from tests.lab import Lab, lab, unavailable
 from tests.leftovers import RunSpace
 from tests.perf_process import Perf, perf
 
+ROOT = Path(__file__).parents[2]
 DAYS = 1_000_000
 """Seconds."""
 
@@ -88,3 +90,20 @@ def test_two_hosts_that_do_not_reach_each_other_are_named_as_a_link(space: RunSp
     assert (verdict["class"], verdict["culprits"]) == (
         "transport", [{"kind": "link", "host": "node2", "peer": "node4"}],
     )  # fmt: skip
+
+
+@pytest.mark.skipif(native.core() is None, reason=f"no host has a core to differ in: {native.unavailable()}")
+def test_a_host_without_the_core_is_named_with_what_to_do(cluster: Lab, space: RunSpace, tmp_path: Path) -> None:
+    for package in ("collectives", "probes", "suites", "opsdist_cli"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("*.so"))
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n[ "$(hostname)" = node2 ] && export PYTHONPATH={tmp_path}\n'
+                      f'exec {sys.executable} "$@"\n')  # fmt: skip
+    python.chmod(0o755)
+    run = ended(cluster, space, "allreduce", "--size", "4K", "--loop", "4", "--python", str(python))
+    (finding,) = [finding for finding in run.record["findings"] if finding["check"] == "perf.core"]
+    assert finding["subject"] == {"host": "node2"}
+    assert finding["message"].startswith("node2: the native core is missing")
+    assert "install a C compiler" in finding["remedy"]
+    assert run.record["results"][0]["out_of_place"]["nwrong"] == 0
+    assert "portable engine" in run.stdout

@@ -39,7 +39,7 @@ class Score:
 
 def hello() -> str:
     """What each agent says of its host; the stub puts an address of its own for ADDRESS."""
-    facts = {"name": "stub", "core_cpus": [0], "cores": 1, "available": None, "cache": 1 << 25}
+    facts = {"name": "stub", "core_cpus": [0], "cores": 1, "available": None, "cache": 1 << 25, "without_core": None}
     interface = {
         "name": "eth0", "addresses": ["ADDRESS/8"], "state": "up", "mtu": 1500,
         "speed_bytes_per_second": None, "loopback": False,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from suites import backing
 from suites.errors import SuiteError, UsageError
+from suites.world import HostFacts
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,13 @@ def test_what_was_asked_for_by_name_and_cannot_be_used_is_refused(told: dict[str
         names("builtin", "mpi")
     with pytest.raises(UsageError, match="did you mean 'nccl'"):
         names("ncll")
+
+
+def test_a_host_without_the_core_is_named_with_what_to_install_there() -> None:
+    there = HostFacts("a", (0,), 1, None, 0)
+    lacking = replace(there, name="b", without_core="the native core is missing (no cc); install a C compiler")
+    (finding,) = backing.judge_cores([there, lacking])
+    assert finding.subject == {"host": "b"}
+    assert finding.message == "b: the native core is missing (no cc); and so they do on all 2 hosts"
+    assert finding.remedy == "there: install a C compiler"
+    assert backing.judge_cores([there, there]) == backing.judge_cores([lacking, lacking]) == []

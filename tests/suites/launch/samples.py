@@ -17,7 +17,14 @@ from tests.suites.launch.agent_process import job
 NOBODY = 1 << 22
 """The largest process id that a frame may hold; none of a running kernel gets that far."""
 
-FACTS: Frame = {"name": "here", "core_cpus": [0, 1], "cores": 2, "available": None, "cache": 1 << 20}
+FACTS: Frame = {
+    "name": "here",
+    "core_cpus": [0, 1],
+    "cores": 2,
+    "available": None,
+    "cache": 1 << 20,
+    "without_core": None,
+}
 INTERFACE: Frame = {
     "name": "eth0", "state": "up", "speed_bytes_per_second": None, "duplex": None, "mtu": 1500, "driver": None,
     "pci_slot": None, "numa_node": None, "virtual": True, "loopback": False, "addresses": ["192.0.2.1/24"],

@@ -27,7 +27,7 @@ from tests.leftovers import RunSpace, until
 from tests.suites.launch.agent_process import STRANGE
 
 PUPPET = (sys.executable, str(Path(__file__).with_name("puppet_agent.py")))
-FACTS = {"name": "here", "core_cpus": [0], "cores": 1, "available": None, "cache": 0}
+FACTS = {"name": "here", "core_cpus": [0], "cores": 1, "available": None, "cache": 0, "without_core": None}
 HELLO = json.dumps(
     {"type": "hello", "version": version("opsdist"), "python": "3.11.2", "facts": FACTS, "interfaces": []}
 )
