@@ -43,12 +43,12 @@ def command(launcher: str, size: int) -> list[str]:
 
 
 def missing(launcher: str) -> str | None:
-    """Why this launcher cannot be used here."""
+    """Why this launcher cannot be used here, or mpi4py with what belongs to it."""
     if launcher == "torchrun" and shutil.which("torchrun", path=str(Path(sys.prefix, "bin"))) is None:
         return "torch is not installed"
     if launcher == "mpirun" and open_mpi() is None:
         return "Open MPI is not installed"
-    return installed.unavailable() if launcher == "mpiexec" else None
+    return installed.unavailable() if launcher in ("mpiexec", "mpi4py") else None
 
 
 def open_mpi() -> str | None:

@@ -281,6 +281,7 @@ def test_the_cpus_that_each_process_was_given_are_its_ranks(space: RunSpace) -> 
     assert [rank["cpu"] for rank in ended.record["world"]["ranks"]] == [[two], [one]]
 
 
+@pytest.mark.skipif(missing("mpi4py") is not None, reason=f"{missing('mpi4py')}")
 @pytest.mark.parametrize("launcher", LAUNCHERS[1:3])
 def test_mpi_itself_runs_in_the_ranks_that_its_launcher_has_started(space: RunSpace, launcher: str) -> None:
     """Where both MPIs are there, mpi4py is told which one belongs to the launcher."""
@@ -301,6 +302,7 @@ def test_an_mpi_that_is_not_the_launchers_is_no_world(space: RunSpace) -> None:
     assert "do not belong together" in ended.record["verdict"]["explanation"]
 
 
+@pytest.mark.skipif(missing("mpi4py") is not None, reason=f"{missing('mpi4py')}")
 def test_without_mpi_the_way_to_it_is_said(space: RunSpace) -> None:
     with run(space, "by hand", 2, *SMALL, "--backend", "mpi") as ended:
         assert ended.code() == 2

@@ -49,6 +49,7 @@ def test_by_the_key_value_space_of_hydra(hosts: labs.Lab, space: RunSpace) -> No
     )
 
 
+@pytest.mark.skipif(missing("mpi4py") is not None, reason=f"{missing('mpi4py')}")
 @pytest.mark.skipif(missing("mpirun") is not None, reason=f"{missing('mpirun')}")
 def test_by_a_broadcast_of_open_mpi(hosts: labs.Lab, space: RunSpace) -> None:
     mpirun, *rest = command("mpirun", 4)
@@ -103,6 +104,7 @@ def test_mpi_and_builtin_side_by_side_on_two_hosts(hosts: labs.Lab, space: RunSp
     assert all(row["out_of_place"]["nwrong"] == 0 for row in run.record["results"])
 
 
+@pytest.mark.skipif(missing("mpi4py") is not None, reason=f"{missing('mpi4py')}")
 @pytest.mark.skipif(open_mpi() is None, reason="Open MPI is not installed: apt-get install openmpi-bin")
 def test_open_mpi_on_two_hosts(hosts: labs.Lab, space: RunSpace) -> None:
     own = space.folder / "launcher"

@@ -11,12 +11,21 @@ import os
 import pty
 import signal
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
 from tests.leftovers import RunSpace
 from tests.perf_process import ENDLESS, OPSDIST, PATIENCE, PROMISED, SMALL, perf
 from tests.schema import validate
+
+
+@pytest.fixture
+def terminal() -> Iterator[None]:
+    """Its end counts, even where these tests were started with nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_a_rank_killed_in_the_middle_of_a_transfer(space: RunSpace) -> None:
@@ -52,6 +61,7 @@ def test_the_agent_killed_names_the_host_and_keeps_what_was_measured(space: RunS
     assert run.record["results"][0]["out_of_place"]
 
 
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_an_interrupted_run_keeps_what_was_measured(space: RunSpace, number: signal.Signals, code: int) -> None:
     with perf(space, *ENDLESS, "-n", "2", "-v") as run:
@@ -64,6 +74,7 @@ def test_an_interrupted_run_keeps_what_was_measured(space: RunSpace, number: sig
     assert "stopping" in run.stderr
 
 
+@pytest.mark.usefixtures("terminal")
 def test_a_run_whose_terminal_is_gone_keeps_what_was_measured(space: RunSpace) -> None:
     """As when the connection to a login node breaks: everything that is printed then fails."""
     master, slave = pty.openpty()

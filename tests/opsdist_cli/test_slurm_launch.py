@@ -17,6 +17,7 @@ import pytest
 from tests import lab as labs
 from tests import slurm as slurms
 from tests.leftovers import until
+from tests.opsdist_cli.env_launchers import missing
 from tests.perf_process import ENDLESS, PROMISED, SMALL
 
 _REASON = labs.unavailable() or slurms.unavailable()
@@ -185,6 +186,7 @@ def test_tasks_dealt_out_in_turns_are_numbered_host_by_host(cluster: Cluster, tm
     assert record(path)["world"]["why"].endswith("numbered host by host (srun's own numbers: 0, 2, 1, 3)")
 
 
+@pytest.mark.skipif(missing("torchrun") is not None, reason=f"{missing('torchrun')}")
 def test_a_torchrun_on_each_node_counts_and_not_the_srun_around_it(cluster: Cluster, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     address = cluster.hosts[0].address
