@@ -13,6 +13,7 @@ PROBES: dict[str, str] = {
     "numa": "probes.numa",
     "cgroup": "probes.cgroup",
     "network": "probes.network",
+    "accelerators": "probes.accelerators",
     "limits": "probes.limits",
     "software": "probes.software",
     "environment": "probes.environment",

@@ -23,7 +23,7 @@ LOOK_SECONDS = 30.0
 """For all probes of a host; some start the tools of vendors."""
 _OWN = frozenset({
     "available_bytes", "swap_free_bytes", "shm_free_bytes", "huge_pages_free", "free_bytes", "memory_current_bytes",
-    "usage_bytes", "addresses", "pci_slot", "path",
+    "usage_bytes", "address", "addresses", "pci_slot", "path",
 })  # fmt: skip
 """Facts that every host has for itself, or that change from moment to moment: no difference to speak of."""
 
@@ -81,13 +81,20 @@ def differences(hosts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _flat(facts: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every fact with its path. Elements of a list that have a name are told apart by it."""
+    """Every fact with its path. Elements of a list that have a name or an id are told apart by it."""
     if isinstance(facts, Mapping):
         for key, value in facts.items():
             if key not in _OWN:
                 yield from _flat(value, f"{path}.{key}" if path else key)
-    elif isinstance(facts, list) and facts and all(isinstance(item, Mapping) and "name" in item for item in facts):
+    elif mark := _mark(facts):
         for item in facts:
-            yield from _flat({key: value for key, value in item.items() if key != "name"}, f"{path}.{item['name']}")
+            yield from _flat({key: value for key, value in item.items() if key != mark}, f"{path}.{item[mark]}")
     else:
         yield path, facts
+
+
+def _mark(facts: Any) -> str | None:
+    """By what the elements of a list are told apart."""
+    if not isinstance(facts, list) or not facts or not all(isinstance(item, Mapping) for item in facts):
+        return None
+    return next((mark for mark in ("name", "id") if all(mark in item for item in facts)), None)

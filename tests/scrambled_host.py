@@ -17,7 +17,8 @@ TEXT = st.one_of(
         "0", "1", "-1", "max", "max 100000", "0 0", "50000 100000", "0-3", "unlimited", "9223372036854771712",
         "Cpus_allowed_list: 0-2", "MemTotal: 5 kB", "Node 0 MemTotal: 5 kB", "always [madvise] never", "1 (a) b) S 1",
         "0::/a/b\n3:memory,cpu:/c", "1 2 0:3 / /g rw - cgroup2 c rw\n1 2 0:4 / /m rw - cgroup c rw,memory",
-        "Max open files  10  unlimited  files", "PRETTY_NAME=\"X\"", "../../devices/pci0000:00/0000:00:03.0/net/e",
+        "Max open files  10  unlimited  files", "PRETTY_NAME=\"X\"", "address_0=192.0.2.1", "davinci0",
+        "../../devices/pci0000:00/0000:00:03.0/net/e",
     ]),
 )  # fmt: skip
 

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from opsdist_cli.hostoptions import commands, crew_of, host_options, show_output
+from opsdist_cli.hostoptions import crew_of, host_options
 from opsdist_cli.params import json_option, shared_options
 from opsdist_cli.screen import Screen
-
-if TYPE_CHECKING:
-    from suites.launch.crew import Crew
-    from suites.report import Report
-
-GREETING_SECONDS = 30.0
-"""For ssh to reach a host and Python to start there."""
+from opsdist_cli.survey import survey
 
 
 @click.command()
@@ -48,24 +40,8 @@ def info(
     crew = crew_of(flags)
     out = sinks(screen, json=json_path)
     asked = flags["hosts"] is not None or flags["hostfile"] is not None or bool(crew.far or crew.faults)
-    found = _survey(screen, command, sections, devices, crew) if asked else report(command, sections, devices)
+    found = survey(screen, command, sections, devices, crew) if asked else report(command, sections, devices)
     record = found.record()
     out.write(record)
     screen.result(facts.render(record))
     return found.exit_code
-
-
-def _survey(
-    screen: Screen, command: Sequence[str], sections: Sequence[str], devices: Sequence[str], crew: Crew
-) -> Report:
-    """All hosts of the list, also if this one is the only one."""
-    from suites.fleet import Survey
-    from suites.report import now
-
-    for line in commands(crew):
-        screen.note(line, level=1)
-    with contextlib.closing(crew):
-        survey = Survey(command, sections, devices, crew, now())
-        for event in survey.events(GREETING_SECONDS):
-            show_output(screen, event)
-        return survey.report()

@@ -207,6 +207,18 @@ def _speed(facts: Facts) -> str:
     return _or_unknown(None, f"driver {facts['driver']} does not tell" if facts["driver"] else None)
 
 
+def _accelerators(facts: Facts) -> list[str]:
+    devices = facts["ascend"]["devices"]
+    if devices is None:
+        return pairs([("NPUs", "unknown")])
+    return pairs([(f"NPU {device['id']}", _npu(device)) for device in devices] or [("NPUs", "none")])
+
+
+def _npu(facts: Facts) -> str:
+    address = facts["address"] or "unknown"
+    return f"address {address}" + ("" if facts["present"] else f", and there is no /dev/davinci{facts['id']}")
+
+
 def _limits(facts: Facts) -> list[str]:
     in_bytes = ("memlock", "stack", "core")
     rows = []
@@ -258,6 +270,7 @@ SECTIONS: dict[str, Callable[[Any], list[str]]] = {
     "numa": _numa,
     "cgroup": _cgroup,
     "network": _network,
+    "accelerators": _accelerators,
     "limits": _limits,
     "software": _software,
     "environment": _environment,

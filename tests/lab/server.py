@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,6 +102,7 @@ class LabHost(Node):
             raise LabError(f"the sshd of {self.name} is running already")
         _PRIVILEGE_FOLDER.mkdir(mode=0o755, exist_ok=True)
         self.home.mkdir(exist_ok=True)
+        shutil.rmtree(self._file("etc"), ignore_errors=True)
         if not self._file("host_key").exists():
             make_key(self._file("host_key"))
         self._file("sshd_config").write_text("".join(f"{line}\n" for line in self._configuration()))
@@ -209,12 +211,16 @@ class LabHost(Node):
         self._hangs = hangs
         self._restart_sshd()
 
-    def resolve(self, text: str) -> None:
-        """Give what is started over ssh this text as /etc/hosts, until the server is started anew."""
-        self._file("hosts").write_text(text)
-        assert self._listener
-        mount = ["nsenter", f"--mount=/proc/{self._listener.pid}/ns/mnt", "mount", "--bind"]
-        system(*mount, str(self._file("hosts")), "/etc/hosts")
+    def configure(self, name: str, text: str) -> None:
+        """Give what is started over ssh an /etc of its own with this text as a file in it, until the server is started
+        anew."""
+        own = self._file("etc")
+        if not own.exists():
+            shutil.copytree("/etc", own, symlinks=True)
+            assert self._listener
+            mount = ["nsenter", f"--mount=/proc/{self._listener.pid}/ns/mnt", "mount", "--bind"]
+            system(*mount, str(own), "/etc")
+        (own / name).write_text(text)
 
     def banner(self, text: str) -> None:
         """Send a text before the login, which ssh writes to standard error ("": none)."""

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.lab import Lab, lab, unavailable
+from tests.lab import Lab, LabHost, lab, unavailable
+from tests.npus import without_npus
 from tests.schema import validate
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}")
@@ -98,6 +99,47 @@ def test_an_unknown_section_is_refused_before_any_host_is_asked(hosts: Lab) -> N
     done = opsdist(hosts, "info", "--hosts", "nonesuch.invalid", "-t", "nosuchsection")
     assert done.returncode == 2
     assert "no section 'nosuchsection'" in done.stderr
+
+
+def addresses(host: LabHost, *last: int) -> None:
+    """Have the host say that its NPUs have these addresses."""
+    lines = [f"address_{npu}=192.0.2.{number}\nnetmask_{npu}=255.255.255.0\n" for npu, number in enumerate(last)]
+    host.configure("hccn.conf", "".join(lines))
+
+
+@without_npus
+def test_a_rank_table_is_written_of_what_hosts_say(hosts: Lab, tmp_path: Path) -> None:
+    addresses(hosts.hosts[0], 10, 11)
+    addresses(hosts.hosts[1], 20, 21, 22)
+    path = tmp_path / "table.json"
+    done = opsdist(hosts, "hosts", "--hosts", "node1,root@node2:2", "--format", "rank-table")
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)
+    assert [table[key] for key in ("version", "status", "server_count")] == ["1.0", "completed", "2"]
+    assert [server["server_id"] for server in table["server_list"]] == ["node1", "node2"]
+    assert [
+        (device["device_id"], device["device_ip"], device["rank_id"])
+        for server in table["server_list"]
+        for device in server["device"]
+    ] == [("0", "192.0.2.10", "0"), ("1", "192.0.2.11", "1"), ("0", "192.0.2.20", "2"), ("1", "192.0.2.21", "3")]
+    path.write_text(done.stdout)
+    assert opsdist(hosts, "hosts", "--hostfile", str(path)).stdout == "# 2 hosts, 4 slots\nnode1  2\nnode2  2\n"
+
+
+@without_npus
+def test_no_rank_table_is_written_where_hosts_lack_what_it_needs(hosts: Lab) -> None:
+    addresses(hosts.hosts[0], 10, 11)
+    addresses(hosts.hosts[1], 11)
+    done = opsdist(hosts, "hosts", "--hosts", "node[1-3]", "--format", "rank-table")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "  node3: no NPU: " in done.stderr
+    done = opsdist(hosts, "hosts", "--hosts", "node[1-2]", "--format", "rank-table")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "  NPU 0 of node2 has the address of NPU 1 of node1, 192.0.2.11; give it another one" in done.stderr
+    done = opsdist(hosts, "hosts", "--hosts", "node1,nonesuch.invalid", "--format", "rank-table")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "nonesuch.invalid" in done.stderr
+    assert "1 of 2 hosts did not answer" in done.stderr
 
 
 def test_smoke_on_all_hosts(hosts: Lab, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from opsdist_cli.main import run
 from suites.launch.lists.hostformats import FORMATS
+from tests.npus import without_npus
 
 TABLE = """{"version": "1.0", "server_count": "1", "status": "completed", "server_list": [{"server_id": "10.0.0.5",
  "device": [{"device_id": "0", "device_ip": "192.168.1.8", "rank_id": "0"}]}]}
@@ -91,13 +92,22 @@ def test_a_list_may_come_through_a_pipe() -> None:
         (("--hostfile", "/no/such"), "opsdist: cannot read the host file /no/such: No such file or directory"),
         (("--hosts", "a", "--format", "slrum"), "unknown format 'slrum': did you mean 'slurm'?"),
         (("--hosts", "a", "--format", "deepspeed"), "opsdist: DeepSpeed needs the slots of every host"),
-        (("--hosts", "a:8", "--format", "rank-table"), "opsdist: a rank table needs the addresses of devices"),
     ],
 )
 def test_what_is_no_list_is_a_mistake_of_usage(arguments: tuple[str, ...], words: str) -> None:
     done = hosts(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
+
+
+@without_npus
+def test_a_host_without_npus_is_named_and_no_table_is_written() -> None:
+    done = hosts("--hosts", "localhost", "--format", "rank-table")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("opsdist: no rank table can be written of these hosts:\n  localhost: no NPU: ")
+    assert (
+        "127.0.0.1: no NPU: " in hosts("--hostfile", "/dev/stdin", "--format", "rank-table", stdin="127.0.0.1").stderr
+    )
 
 
 def test_a_mistake_in_a_file_is_named_by_its_line(hostfile: Path) -> None:

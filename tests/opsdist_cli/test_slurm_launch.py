@@ -17,6 +17,7 @@ import pytest
 from tests import lab as labs
 from tests import slurm as slurms
 from tests.leftovers import until
+from tests.npus import without_npus
 from tests.opsdist_cli.env_launchers import missing
 from tests.perf_process import ENDLESS, PROMISED, SMALL
 
@@ -85,6 +86,16 @@ def test_without_tasks_asked_for_every_core_has_a_rank(cluster: Cluster, tmp_pat
     done = cluster.slurm.run(["salloc", "-Q", "-N2", *PERF, "--json", str(path)])
     assert done.returncode == 0, done.stderr
     assert record(path)["world"]["size"] >= 2
+
+
+@without_npus
+def test_the_nodes_of_an_allocation_are_asked_for_their_npus(cluster: Cluster) -> None:
+    """Which they do not have, but they were asked."""
+    command = ["salloc", "-Q", "-N2", *OPSDIST, "hosts", "--format", "rank-table"]
+    done = cluster.slurm.run(command)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "  node1: no NPU: " in done.stderr
+    assert "  node2: no NPU: " in done.stderr
 
 
 def test_cancelled(cluster: Cluster, tmp_path: Path) -> None:

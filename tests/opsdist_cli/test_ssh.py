@@ -201,7 +201,7 @@ def test_two_runs_at_once_on_the_same_hosts(hosts: Lab, space: RunSpace) -> None
 def test_a_host_whose_own_name_is_a_loopback_address(hosts: Lab, space: RunSpace) -> None:
     """As Debian writes it into /etc/hosts: whoever asks there for its own address gets one that nobody else reaches."""
     for host in hosts.hosts:
-        host.resolve(f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n")
+        host.configure("hosts", f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n")
     asked = [*hosts.ssh, "node2", "getent hosts node2"]
     assert subprocess.run(asked, check=True, capture_output=True, text=True, timeout=MARGIN).stdout.startswith(
         "127.0.1.1"

@@ -42,6 +42,15 @@ def test_elements_with_names_are_compared_by_name() -> None:
     assert found == [{"key": "network.interfaces.eth0.mtu", "majority": 1500, "outliers": {"n3": 1400}}]
 
 
+def test_elements_with_ids_are_compared_by_id() -> None:
+    def facts(*present: bool) -> dict[str, Any]:
+        devices = [{"id": number, "present": each, "address": "x"} for number, each in enumerate(present)]
+        return {"accelerators": {"ascend": {"devices": devices}}}
+
+    found = differences(hosts(facts(True, True), facts(True, False), facts(True, True)))
+    assert found == [{"key": "accelerators.ascend.devices.1.present", "majority": True, "outliers": {"n2": False}}]
+
+
 def test_what_every_host_has_for_itself_is_no_difference() -> None:
     found = differences(hosts(*({"memory": {"available_bytes": number, "total_bytes": 7}} for number in range(3))))
     assert found == []

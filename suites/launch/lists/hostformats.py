@@ -26,6 +26,11 @@ def render(entries: Entries, name: str) -> str:
     return FORMATS[name](entries)
 
 
+def lacks_devices(entries: Entries, name: str) -> bool:
+    """Whether the format needs devices that are not here: see `probed.with_devices`."""
+    return name == "rank-table" and not (entries and all(entry.devices for entry in entries))
+
+
 def left_out(entries: Entries, name: str) -> str | None:
     """What the entries say and this format does not."""
     counts = [entry.slots for entry in entries if entry.slots is not None]
@@ -80,10 +85,7 @@ def _rank_table(entries: Entries) -> str:
     """HCCL's RANK_TABLE_FILE, of version 1.0. Nobody but the hosts knows the addresses of their devices."""
     for entry in entries:
         if not entry.devices:
-            raise UsageError(
-                f"a rank table needs the addresses of devices, and for {entry.name} there are none: they stand in "
-                "/etc/hccn.conf of each host. What --hostfile has from a rank table of version 1.0 is passed on"
-            )
+            raise UsageError(f"a rank table needs the addresses of devices, and for {entry.name} there are none")
     return ranktable.write([(entry.name, entry.devices) for entry in entries])
 
 

@@ -51,7 +51,7 @@ def test_an_empty_host_is_all_unknown_and_still_text(tree: TreeHost) -> None:
     text = render(report(["opsdist"], host=tree, backends={}).record())
     assert all(len(line) < 100 for line in text.splitlines())
     assert "None" not in text
-    assert text.splitlines()[-1] == "info: 9 sections read, 3 skip"
+    assert text.splitlines()[-1] == "info: 10 sections read, 3 skip"
     assert text.splitlines()[2:4] == ["backends", "  none                    no backend is known"]
 
 
@@ -93,6 +93,20 @@ def test_backends_come_first_with_reason_and_remedy() -> None:
         "                          -> mend it",
     ]
     assert lines[10:12] == ["environment", "  RANK                    1"]
+
+
+def test_accelerators_and_their_addresses() -> None:
+    def lines(devices: list[dict[str, Any]] | None) -> list[str]:
+        facts = {"accelerators": {"ascend": {"devices": devices, "configured": True}}}
+        return [" ".join(line.split()) for line in render(record(facts)).splitlines()[3:-2]]
+
+    assert lines(None) == ["NPUs unknown"]
+    assert lines([]) == ["NPUs none"]
+    here = {"id": 0, "present": True, "address": "192.0.2.1"}
+    assert lines([here, {"id": 4, "present": False, "address": None}]) == [
+        "NPU 0 address 192.0.2.1",
+        "NPU 4 address unknown, and there is no /dev/davinci4",
+    ]
 
 
 def test_an_unknown_speed_says_why() -> None:

@@ -34,7 +34,7 @@ def test_formats(name: str, hosts: str, lines: list[str]) -> None:
         ("slurm", "a,me@b", "Slurm's node lists have no users, and me@b has one; name the host without it"),
         ("deepspeed", "a:4,b", "DeepSpeed needs the slots of every host, and b has none; write b:8"),
         ("deepspeed", "fd00::1", "and fd00::1 has none; write [fd00::1]:8"),
-        ("rank-table", "a:4", "for a there are none: they stand in /etc/hccn.conf of each host"),
+        ("rank-table", "a:4", "a rank table needs the addresses of devices, and for a there are none"),
         ("rnak-table", "a:4", "unknown format 'rnak-table': did you mean 'rank-table'?"),
     ],
 )
