@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from suites.fleet import differences
@@ -44,9 +45,13 @@ def test_elements_with_names_are_compared_by_name() -> None:
 
 def test_elements_with_ids_are_compared_by_id() -> None:
     def facts(*present: bool) -> dict[str, Any]:
-        devices = [{"id": number, "present": each, "address": "x"} for number, each in enumerate(present)]
+        last = next(hosts_seen) * 10
+        devices = [
+            {"id": number, "present": each, "address": f"192.0.2.{last + number}"} for number, each in enumerate(present)
+        ]
         return {"accelerators": {"ascend": {"devices": devices}}}
 
+    hosts_seen = count(1)
     found = differences(hosts(facts(True, True), facts(True, False), facts(True, True)))
     assert found == [{"key": "accelerators.ascend.devices.1.present", "majority": True, "outliers": {"n2": False}}]
 
