@@ -47,7 +47,8 @@ def test_elements_with_ids_are_compared_by_id() -> None:
     def facts(*present: bool) -> dict[str, Any]:
         last = next(hosts_seen) * 10
         devices = [
-            {"id": number, "present": each, "address": f"192.0.2.{last + number}"} for number, each in enumerate(present)
+            {"id": number, "present": each, "address": f"192.0.2.{last + number}"}
+            for number, each in enumerate(present)
         ]
         return {"accelerators": {"ascend": {"devices": devices}}}
 
