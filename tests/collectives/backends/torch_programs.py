@@ -11,8 +11,10 @@ import os
 import re
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -274,13 +276,19 @@ def failed(comm: TorchCommunicator, meeting: Meeting) -> None:
         # Opened once more: now that all are there, the deadline may be short.
         comm = meeting.open(replace(LIBRARIES[comm.transport], name="short"), 2.0)
     pids = meeting.store.gather("pids", comm.rank, os.getpid(), comm.size, meeting.timeout)
+    answered = [Path(tempfile.gettempdir(), f"answered-{rank}") for rank in range(comm.size) if rank != lost]
     if comm.rank == lost:
         others = [pid for rank, pid in enumerate(pids) if rank != lost]
+        # With rank 0 goes the store, which may not have answered all of them yet.
+        until(lambda: all(path.exists() for path in answered), 50, "the answers to the others")
+        for path in answered:
+            path.unlink()
         if how == "stops":
             stop_until(others)
         if late:
             until(lambda: all(map(has_ended, others)), 50, "the end of the others")
         os._exit(0)
+    Path(tempfile.gettempdir(), f"answered-{comm.rank}").touch()
     data = np.ones(10, np.float32)
     call = comm.bind("allreduce", data, data)
     verb = "waits for" if late else "lost the connection to"
