@@ -18,7 +18,7 @@ STOP_SECONDS = 10.0
 GREETING_SECONDS = 10.0
 """For an agent to be there, at the least, whatever the deadline of a message: interpreters start in it."""
 BEAT_SECONDS = 2.0
-"""How often an agent of another host hears that its controller lives."""
+"""How often agents hear that their controller lives, where some are of other hosts."""
 TURN_SECONDS = 0.1
 ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""

@@ -175,9 +175,8 @@ class Link:
             self._write()
 
     def beat(self) -> None:
-        """Tell an agent of another host that somebody is there, unless it was told something a moment ago."""
-        since = time.monotonic() - self.told
-        if self.command.far and self.hello and not self.over and since > deadlines.BEAT_SECONDS:
+        """Tell the agent that somebody is there, unless it was told something a moment ago."""
+        if self.hello and not self.over and time.monotonic() - self.told > deadlines.BEAT_SECONDS:
             self.tell({"type": "alive"})
 
     def _write(self) -> Sequence[Any]:

@@ -67,7 +67,7 @@ class Supervisor:
         self._links = [Link(command, self._selector) for command in self.commands]
         self._openings.add(len(self._links))
         self._moved = time.monotonic()
-        if any(command.far for command in self.commands):
+        if self._far:
             self._absence.start()
 
     def close(self) -> None:
@@ -101,6 +101,11 @@ class Supervisor:
     @property
     def phases(self) -> dict[int, str]:
         return {rank: seen.phase for rank, seen in self._roll.ranks.items()}
+
+    @property
+    def _far(self) -> bool:
+        """Whether there are agents of other hosts."""
+        return any(command.far for command in self.commands)
 
     @property
     def _opened(self) -> list[Link]:
@@ -358,7 +363,8 @@ class Supervisor:
             self._watch_silence(now)
 
     def _beat(self) -> None:
-        for link in self._links:
+        """To those of this host too: a job tells all agents alike how long they may hear nothing."""
+        for link in self._links if self._far else ():
             link.beat()
 
     def _watch_silence(self, now: float) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from collectives import native
+from suites.launch import deadlines
 from tests.lab import Lab
 from tests.leftovers import RunSpace
 from tests.opsdist_cli.ssh.runs import HOSTS, MARGIN, needs_lab, ranks_and_agents, run
@@ -128,6 +130,17 @@ def test_a_prologue_runs_before_the_interpreter(hosts: Lab, space: RunSpace, tmp
 def test_two_runs_at_once_on_the_same_hosts(hosts: Lab, space: RunSpace) -> None:
     with run(hosts, space, *SMALL, *HOSTS, name="one") as one, run(hosts, space, *SMALL, *HOSTS, name="two") as two:
         assert (one.code(), two.code()) == (0, 0), one.stderr + two.stderr
+
+
+def test_this_host_and_another_for_longer_than_any_silence(hosts: Lab, space: RunSpace) -> None:
+    """An agent takes its controller for gone that says nothing for ten seconds, with this deadline: none may."""
+    mixed = ("--hosts", "localhost,node1", "--per-host", "1", "--bind", "none", "--timeout", "1s")
+    with run(hosts, space, *ENDLESS, *mixed, "-v") as started:
+        started.until_row(4096)
+        silent = time.monotonic() + 1.2 * deadlines.GREETING_SECONDS
+        started.until(lambda: time.monotonic() > silent, "the time in which an agent would have lost its patience")
+        end(started)
+    assert started.record["results"][0]["size"] == 4096
 
 
 def test_a_host_whose_own_name_is_a_loopback_address(hosts: Lab, space: RunSpace) -> None:

@@ -296,6 +296,26 @@ def test_leaving_early_ends_every_process(space: RunSpace) -> None:
     assert not space.processes()
 
 
+def far(command: AgentCommand) -> AgentCommand:
+    """The same as one of another host."""
+    return replace(command, explain=lambda words, code, host, *, greeted: Trouble("agent", "", words, ()))
+
+
+def test_where_one_agent_hears_that_somebody_is_there_all_do(space: RunSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them have been told how long they may hear nothing, that of this host too."""
+    monkeypatch.setattr(deadlines, "BEAT_SECONDS", 0.05)
+    commands = []
+    for rank in range(2):
+        acts = [HELLO, "read", started(rank, _ended_process()), "read", "read", said(rank, type="finished"), ENDED]
+        commands += puppet(space, *acts).commands
+    watched = puppet(space, timeout=HUNG)
+    watched.commands = [commands[0], far(replace(commands[1], host="there"))]
+    placements = [Placement(rank, 2, 0, 1, rank, 2) for rank in range(2)]
+    watched.job = replace(watched.job, placements=placements)
+    assert run(watched) == []
+    assert (watched.faults, watched.survivors) == ([], [])
+
+
 def test_who_takes_the_events_may_be_away_for_long(space: RunSpace, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a stdout that nobody reads for a while: an agent of another host still hears that somebody is there."""
     monkeypatch.setattr(deadlines, "BEAT_SECONDS", 0.05)
@@ -303,8 +323,7 @@ def test_who_takes_the_events_may_be_away_for_long(space: RunSpace, monkeypatch:
     # It reads the job, and two frames more before it notes that.
     acts = [HELLO, "read", started(0, os.getpid()), said(0, type="hi"), "read", "read", f"touch {heard}"]
     watched = puppet(space, *acts, said(0, type="finished"), ENDED, ranks=1)
-    far = replace(watched.commands[0], explain=lambda words, code, host, *, greeted: Trouble("agent", "", words, ()))
-    watched.commands = [far]
+    watched.commands = [far(watched.commands[0])]
     taken = []
     with watched:
         for event in watched.all_events():
