@@ -21,7 +21,10 @@ from tests.lab import Lab, LabError, LabHost, lab, unavailable
 from tests.lab.network import find, namespaces, processes_in, system
 from tests.leftovers import RunSpace, until
 
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}")
+pytestmark = [
+    pytest.mark.any_engine,
+    pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}"),
+]
 
 PATIENCE = 20.0
 MARK = "OPSDIST_TEST_LAB"

@@ -19,7 +19,10 @@ from tests import lab
 from tests.leftovers import until
 from tests.slurm import Host, Slurm, slurm, unavailable
 
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no Slurm: {unavailable()}")
+pytestmark = [
+    pytest.mark.any_engine,
+    pytest.mark.skipif(unavailable() is not None, reason=f"no Slurm: {unavailable()}"),
+]
 
 NODES = 3
 Told = dict[str, str | None]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -174,6 +176,17 @@ def test_names_and_synonyms() -> None:
     for synonym, name in SYNONYMS.items():
         assert dtype_named(synonym) == (name, DTYPES[name])
         assert synonym not in DTYPES
+
+
+@pytest.mark.parametrize(("name", "loaded"), [("float16", False), ("bfloat16", True)])
+def test_ml_dtypes_is_imported_when_it_is_needed(name: str, loaded: bool) -> None:
+    """It is slower to import than all else of a small run."""
+    code = f"import sys, suites.perf; from collectives.dtypes import DTYPES; DTYPES['{name}']"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print('ml_dtypes' in sys.modules)"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == f"{loaded}\n"
 
 
 def test_unknown_types_are_refused() -> None:

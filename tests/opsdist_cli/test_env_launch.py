@@ -16,6 +16,7 @@ from tests.opsdist_cli.env_launchers import command, missing, processes, run, st
 from tests.perf_process import ENDLESS, OPSDIST, PATIENCE, PROMISED, SMALL
 from tests.schema import validate
 
+pytestmark = pytest.mark.any_engine
 LAUNCHERS = [
     pytest.param(name, marks=pytest.mark.skipif(missing(name) is not None, reason=f"{missing(name)}"))
     for name in ("by hand", "mpiexec", "mpirun", "torchrun")

@@ -12,7 +12,10 @@ from tests.leftovers import RunSpace, until
 from tests.opsdist_cli.env_launchers import command, missing, open_mpi, start
 from tests.perf_process import OPSDIST, SMALL, Perf
 
-pytestmark = pytest.mark.skipif(labs.unavailable() is not None, reason=f"no lab of hosts: {labs.unavailable()}")
+pytestmark = [
+    pytest.mark.any_engine,
+    pytest.mark.skipif(labs.unavailable() is not None, reason=f"no lab of hosts: {labs.unavailable()}"),
+]
 MARGIN = 20.0
 
 

@@ -17,7 +17,10 @@ from tests.lab import Lab, LabHost, lab, unavailable
 from tests.npus import without_npus
 from tests.schema import validate
 
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}")
+pytestmark = [
+    pytest.mark.any_engine,
+    pytest.mark.skipif(unavailable() is not None, reason=f"no lab of hosts: {unavailable()}"),
+]
 
 PATIENCE = 120.0
 

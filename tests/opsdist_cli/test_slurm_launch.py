@@ -22,7 +22,10 @@ from tests.opsdist_cli.env_launchers import missing
 from tests.perf_process import ENDLESS, PROMISED, SMALL
 
 _REASON = labs.unavailable() or slurms.unavailable()
-pytestmark = pytest.mark.skipif(_REASON is not None, reason=f"no Slurm on hosts of a lab: {_REASON}")
+pytestmark = [
+    pytest.mark.any_engine,
+    pytest.mark.skipif(_REASON is not None, reason=f"no Slurm on hosts of a lab: {_REASON}"),
+]
 
 OPSDIST = [sys.executable, "-m", "opsdist_cli"]
 PERF = [*OPSDIST, "perf", *SMALL, "--bind", "none"]

@@ -223,7 +223,7 @@ def _torch_for_cpus() -> str | None:
     return f"torch {installed} was built without CUDA; install a build for your CUDA version from pytorch.org"
 
 
-_INTEGERS = frozenset(name for name, dtype in DTYPES.items() if dtype.kind in "iu")
+_INTEGERS = frozenset(name for name in DTYPES if "int" in name)
 _NO_UNSIGNED = {name: frozenset({"uint32", "uint64"}) for name in COLLECTIVES}
 _HCCL_REDUCES = frozenset({"int8", "int32", "int64", "float16", "bfloat16", "float32"})
 

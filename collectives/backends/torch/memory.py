@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from collectives.communicator import nothing
-from collectives.dtypes import DTYPES, Array, dtype_named, name_of
+from collectives.dtypes import Array, dtype_named, name_of
 
 Tensor = Any
 
@@ -195,7 +195,7 @@ def tensor_of(torch: Any, array: Array) -> Tensor:
     """A tensor over the array's memory."""
     name = name_of(array.dtype)
     # torch does not know numpy's bfloat16, which is ml_dtypes'; the bits are the same.
-    bits = array.view(np.int16) if array.dtype == DTYPES["bfloat16"] else array
+    bits = array.view(np.int16) if name == "bfloat16" else array
     with warnings.catch_warnings():
         # Send buffers may be read-only, and are only read. torch cannot say so of a tensor, and warns.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")

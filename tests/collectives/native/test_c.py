@@ -16,6 +16,7 @@ import pytest
 
 from tests.collectives.native.scenarios import write_all
 
+pytestmark = pytest.mark.any_engine
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "collectives" / "native" / "src"
 DEADLINE = 300

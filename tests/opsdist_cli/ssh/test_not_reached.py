@@ -17,7 +17,7 @@ from tests.leftovers import RunSpace
 from tests.opsdist_cli.ssh.runs import HOSTS, end_hung, needs_lab, run, verdict
 from tests.perf_process import SMALL
 
-pytestmark = needs_lab
+pytestmark = [pytest.mark.any_engine, needs_lab]
 
 
 def test_an_unknown_host(hosts: Lab, space: RunSpace) -> None:

@@ -38,6 +38,8 @@ from tests.suites.launch import samples
 from tests.suites.launch.agent_process import PATIENCE, AgentProcess, agent_process, job
 from tests.suites.launch.samples import HELLO, NOBODY, SAID, TOLD, anything, failure, packed, spoilt
 
+pytestmark = pytest.mark.any_engine
+
 # A space is empty again after every example, so one may serve them all.
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -20,6 +20,7 @@ from tests.leftovers import RunSpace, until
 from tests.suites.launch.agent_process import AgentProcess, agent_process, job
 from tests.suites.launch.loners import stand_in
 
+pytestmark = pytest.mark.any_engine
 ENDS = 5.0
 
 

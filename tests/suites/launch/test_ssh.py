@@ -13,6 +13,8 @@ from suites.launch.ssh import Far, argv, command, diagnose, forwarded
 from tests.leftovers import RunSpace
 from tests.perf_process import SMALL, perf
 
+pytestmark = pytest.mark.any_engine
+
 
 def test_the_users_options_come_first_and_the_host_after_the_end_of_options() -> None:
     words = argv("u@node1", Far(("ssh", "-F", "mine", "-p", "22"), "/opt/python"))
