@@ -26,10 +26,9 @@ from tests.leftovers import RunSpace, until
 from tests.opsdist_cli.env_launchers import command, missing, start
 from tests.perf_process import OPSDIST, Perf
 
-ROW = 4096
 LASTING = (
-    "allreduce", "--size", f"{ROW},64K", "--loop", "2000000", "--warmup", "1", "--sync", "none", "--cache", "warm",
-    "--no-check", "--peak", "100GB/s", "--bind", "none", "--timeout", "5s",
+    "allreduce", "--size", "64K", "--loop", "100000000", "--warmup", "1", "--cache", "warm", "--no-check",
+    "--peak", "100GB/s", "--bind", "none", "--timeout", "5s", "-v",
 )  # fmt: skip
 """Its deadlines are the shortest that there are: ten seconds."""
 PATIENCE = 60.0
@@ -125,14 +124,16 @@ def last(names: Sequence[str], seconds: float, folder: Path) -> dict[str, str | 
     space.temporary.mkdir()
     with ExitStack() as stack:
         hosts = stack.enter_context(labs.lab(2, folder))
-        stack.callback(_end, space)
         slurm = None
         if "srun" in names:
             nodes = [slurms.Host(host.name, host.address, tuple(host.enter([]))) for host in hosts.hosts]
             slurm = stack.enter_context(slurms.slurm(nodes, folder, address=hosts.address))
-        started = {name: WAYS[name][0](Setting(hosts, slurm, space)) for name in names}
+        started = {}
+        stack.callback(_end, space, started)
+        for name in names:
+            started[name] = WAYS[name][0](Setting(hosts, slurm, space))
         for runs in started.values():
-            until(lambda runs=runs: f" {ROW} " in runs[0].stdout or _over(runs), PATIENCE, "the first row")  # type: ignore[misc]
+            until(lambda runs=runs: "ranks started" in runs[0].stderr or _over(runs), PATIENCE, "the ranks")  # type: ignore[misc]
         ends = time.monotonic() + seconds
         until(lambda: time.monotonic() > ends or all(map(_over, started.values())), 2 * seconds + PATIENCE, "the time")
         return {name: runs[0].stdout + runs[0].stderr if _over(runs) else None for name, runs in started.items()}
@@ -142,12 +143,15 @@ def _over(runs: Sequence[Perf]) -> bool:
     return any(run.process.poll() is not None for run in runs)
 
 
-def _end(space: RunSpace) -> None:
-    """All processes that bear the mark; launchers end what they have started elsewhere."""
+def _end(space: RunSpace, started: Mapping[str, Sequence[Perf]]) -> None:
+    """All processes that bear the mark; what launchers have started elsewhere ends with the hosts."""
     while processes := space.processes():
         for pid in processes:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+    for runs in started.values():
+        for run in runs:
+            run.process.wait()
 
 
 def main() -> int:
