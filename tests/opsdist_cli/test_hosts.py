@@ -104,7 +104,7 @@ def test_what_is_no_list_is_a_mistake_of_usage(arguments: tuple[str, ...], words
 def test_a_host_without_npus_is_named_and_no_table_is_written() -> None:
     done = hosts("--hosts", "localhost", "--format", "rank-table")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("opsdist: no rank table can be written of these hosts:\n  localhost: no NPU: ")
+    assert done.stderr.startswith("opsdist: no rank table can be written for these hosts:\n  localhost: no NPU: ")
     assert (
         "127.0.0.1: no NPU: " in hosts("--hostfile", "/dev/stdin", "--format", "rank-table", stdin="127.0.0.1").stderr
     )

@@ -87,7 +87,7 @@ def _clashes(entries: Sequence[HostEntry]) -> list[str]:
 
 
 def _lacking(wrong: Sequence[str]) -> LaunchError:
-    error = LaunchError("no rank table can be written of these hosts:")
+    error = LaunchError("no rank table can be written for these hosts:")
     for problem in wrong:
         error.add_note(problem)
     return error
