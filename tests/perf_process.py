@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,9 +70,18 @@ class Perf:
         """Wait for a row of the table."""
         self.until(lambda: re.search(rf"^ +{size} ", self.stdout, re.MULTILINE) is not None, f"the row of {size} bytes")
 
-    def until(self, condition: Any, what: str) -> None:
-        until(lambda: condition() or self.process.poll() is not None, PATIENCE, what)
-        assert condition(), f"ended before {what}: {self.stderr}"
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that need not be so any more a moment later."""
+        met = False
+
+        def over() -> bool:
+            nonlocal met
+            ended = self.process.poll() is not None
+            met = condition()
+            return met or ended
+
+        until(over, PATIENCE, what)
+        assert met, f"ended before {what}: {self.stderr}"
 
     def culprits(self) -> list[int | None]:
         return [culprit.get("rank") for culprit in self.record["verdict"]["culprits"]]

@@ -93,26 +93,30 @@ def test_who_does_not_come_is_named_and_nothing_is_kept(server: StoreServer) -> 
     assert descriptors() == before
 
 
-def test_strangers_are_sent_away(server: StoreServer) -> None:
-    """Anybody on the host can connect to an abstract socket."""
+@pytest.mark.parametrize(
+    "words",
+    [(b"no json", b"{}"), (b'{"rank": 1, "proof": "wrong"}', b'{"rank": 7, "proof": "%s"}' % PROOF.encode())],
+    ids=["no frame", "no rank"],
+)
+def test_strangers_are_sent_away(server: StoreServer, words: tuple[bytes, bytes]) -> None:
+    """Anybody on the host can connect to an abstract socket. Two come first; more would not be let in before rank 1 is
+    there, and with that the socket may be gone."""
     before = descriptors()
-    stranger = threading.Event()
+    strangers = threading.Event()
 
     def rank(number: int) -> dict[int, int]:
         if number == 1:
-            assert stranger.wait(20.0)
+            assert strangers.wait(20.0)
         return swap(server, number, 2)
 
     def knock() -> None:
         name = f"opsdist-regions-{PROOF}-0-{os.getpid()}"
         until(lambda: _listens(name), 20.0, "the socket of rank 0")
-        true = b'{"rank": 7, "proof": "%s"}' % PROOF.encode()
-        for number, words in enumerate((b"no json", b"{}", b'{"rank": 1, "proof": "wrong"}', true)):
+        for text in words:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
                 peer.connect(f"\0{name}")
-                socket.send_fds(peer, [words], [0])
-            if number == 1:
-                stranger.set()  # more would not be let in before the first have been heard
+                socket.send_fds(peer, [text], [0])
+        strangers.set()
 
     first, second, _ = run_threads([lambda: rank(0), lambda: rank(1), knock])
     os.close(first[1])

@@ -1,6 +1,7 @@
 """A stand-in agent: says and does what its arguments tell it, in order. Depends on nothing but the interpreter.
 
-Each argument is one act: a JSON object is sent as a frame; `read` waits for the next frame, `eof` for the end of stdin;
+Each argument is one act: a JSON object is sent as a frame; `read` waits for the next frame, `read TYPE` for the next of
+this type, `eof` for the end of stdin;
 `wait SECONDS`, `exit CODE`, `raw TEXT` and `say TEXT` (to stderr), `touch FILE`, `close` (stdout) and `stop` (itself)
 do what they say.
 """
@@ -14,11 +15,17 @@ import sys
 import time
 
 
+def frame() -> str:
+    """The next one, as text."""
+    (length,) = struct.unpack(">I", sys.stdin.buffer.read(4))
+    return sys.stdin.buffer.read(length).decode()
+
+
 def act(verb: str, rest: str) -> None:
     match verb:
         case "read":
-            (length,) = struct.unpack(">I", sys.stdin.buffer.read(4))
-            sys.stdin.buffer.read(length)
+            while f'"type":"{rest}' not in frame():
+                pass
         case "eof":
             sys.stdin.buffer.read()
         case "wait":
@@ -36,8 +43,8 @@ def act(verb: str, rest: str) -> None:
         case "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
         case _:
-            frame = f"{verb} {rest}".strip().encode()
-            os.write(1, struct.pack(">I", len(frame)) + frame)
+            said = f"{verb} {rest}".strip().encode()
+            os.write(1, struct.pack(">I", len(said)) + said)
 
 
 if __name__ == "__main__":

@@ -306,7 +306,15 @@ def test_where_one_agent_hears_that_somebody_is_there_all_do(space: RunSpace, mo
     monkeypatch.setattr(deadlines, "BEAT_SECONDS", 0.05)
     commands = []
     for rank in range(2):
-        acts = [HELLO, "read", started(rank, _ended_process()), "read", "read", said(rank, type="finished"), ENDED]
+        acts = [
+            HELLO,
+            "read job",
+            started(rank, _ended_process()),
+            "read alive",
+            "read alive",
+            said(rank, type="finished"),
+            ENDED,
+        ]
         commands += puppet(space, *acts).commands
     watched = puppet(space, timeout=HUNG)
     watched.commands = [commands[0], far(replace(commands[1], host="there"))]
@@ -320,8 +328,15 @@ def test_who_takes_the_events_may_be_away_for_long(space: RunSpace, monkeypatch:
     """As with a stdout that nobody reads for a while: an agent of another host still hears that somebody is there."""
     monkeypatch.setattr(deadlines, "BEAT_SECONDS", 0.05)
     heard = space.folder / "heard"
-    # It reads the job, and two frames more before it notes that.
-    acts = [HELLO, "read", started(0, os.getpid()), said(0, type="hi"), "read", "read", f"touch {heard}"]
+    acts = [
+        HELLO,
+        "read job",
+        started(0, os.getpid()),
+        said(0, type="hi"),
+        "read alive",
+        "read alive",
+        f"touch {heard}",
+    ]
     watched = puppet(space, *acts, said(0, type="finished"), ENDED, ranks=1)
     watched.commands = [far(watched.commands[0])]
     taken = []
