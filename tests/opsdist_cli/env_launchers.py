@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from collectives.backends.mpi import installed
 from collectives.placement import launched
+from tests.lab import Lab
 from tests.leftovers import RunSpace
 from tests.perf_process import OPSDIST, Perf
 
@@ -40,6 +42,27 @@ def command(launcher: str, size: int) -> list[str]:
         flags = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
         return [open_mpi() or "", *flags, "-n", str(size), *OPSDIST]
     return [installed.mpiexec_path() or "", "-n", str(size), *OPSDIST]
+
+
+def across(launcher: str, hosts: Lab, per_host: int) -> list[tuple[list[str], dict[str, str]]]:
+    """The same on hosts of a lab: what is to be started here, and with which variables; rank 0's comes first."""
+    words, number = command(launcher, per_host * len(hosts.hosts)), len(hosts.hosts)
+    if launcher == "torchrun":  # one on each host
+        words = command(launcher, per_host)
+        node = [f"--nnodes={number}", f"--master-addr={hosts.hosts[0].address}", "--master-port=29872"]
+        return [
+            ([*host.enter([]), *words[:3], *node, f"--node-rank={rank}", *words[3:]], {"GLOO_SOCKET_IFNAME": "eth0"})
+            for rank, host in enumerate(hosts.hosts)
+        ]
+    listed = ",".join(f"{host.name}:{per_host}" for host in hosts.hosts)
+    if launcher == "mpirun":
+        network = ".".join(hosts.address.split(".")[:2]) + ".0.0/16"
+        reach = ["--mca", "plm_rsh_agent", shlex.join(hosts.ssh), "--host", listed]
+        for layer in ("oob", "btl"):
+            reach += ["--mca", f"{layer}_tcp_if_include", network]
+        return [([words[0], *reach, *words[1:]], {})]
+    reach = ["-launcher", "ssh", "-localhost", hosts.address, "-hosts", listed]
+    return [([words[0], *reach, *words[1:]], {"HYDRA_LAUNCHER_EXTRA_ARGS": shlex.join(hosts.ssh[1:])})]
 
 
 def missing(launcher: str) -> str | None:

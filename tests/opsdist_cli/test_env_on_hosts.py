@@ -9,7 +9,7 @@ import pytest
 
 from tests import lab as labs
 from tests.leftovers import RunSpace, until
-from tests.opsdist_cli.env_launchers import command, missing, open_mpi, start
+from tests.opsdist_cli.env_launchers import across, missing, open_mpi, start
 from tests.perf_process import OPSDIST, SMALL, Perf
 
 pytestmark = [
@@ -42,48 +42,38 @@ def of_four_ranks(ended: Perf) -> None:
     assert ended.record["results"][0]["out_of_place"]["nwrong"] == 0
 
 
+def started(hosts: labs.Lab, space: RunSpace, launcher: str, **variables: str) -> list[Perf]:
+    """Two ranks on each host; what a launcher leaves behind is its own affair."""
+    own = space.folder / "launcher"
+    own.mkdir()
+    return [
+        start(space, prefix, *SMALL, "--bind", "none", name=f"run{number}",
+              variables={"TMPDIR": str(own), **more, **variables})
+        for number, (prefix, more) in enumerate(across(launcher, hosts, 2))
+    ]  # fmt: skip
+
+
 @pytest.mark.skipif(missing("mpiexec") is not None, reason=f"{missing('mpiexec')}")
 def test_by_the_key_value_space_of_hydra(hosts: labs.Lab, space: RunSpace) -> None:
-    mpiexec, _, number, *opsdist = command("mpiexec", 4)
-    reach = ["-launcher", "ssh", "-localhost", hosts.address, "-hosts", "node1:2,node2:2"]
-    variables = {"HYDRA_LAUNCHER_EXTRA_ARGS": shlex.join(hosts.ssh[1:])}
-    of_four_ranks(
-        start(space, [mpiexec, *reach, "-n", number, *opsdist], *SMALL, "--bind", "none", variables=variables)
-    )
+    of_four_ranks(started(hosts, space, "mpiexec")[0])
 
 
 @pytest.mark.skipif(missing("mpi4py") is not None, reason=f"{missing('mpi4py')}")
 @pytest.mark.skipif(missing("mpirun") is not None, reason=f"{missing('mpirun')}")
 def test_by_a_broadcast_of_open_mpi(hosts: labs.Lab, space: RunSpace) -> None:
-    mpirun, *rest = command("mpirun", 4)
-    network = ".".join(hosts.address.split(".")[:2]) + ".0.0/16"
-    reach = ["--mca", "plm_rsh_agent", shlex.join(hosts.ssh), "--host", "node1:2,node2:2"]
-    for layer in ("oob", "btl"):
-        reach += ["--mca", f"{layer}_tcp_if_include", network]
-    own = space.folder / "launcher"
-    own.mkdir()
-    of_four_ranks(start(space, [mpirun, *reach, *rest], *SMALL, "--bind", "none", variables={"TMPDIR": str(own)}))
+    of_four_ranks(started(hosts, space, "mpirun")[0])
 
 
 @pytest.mark.skipif(missing("torchrun") is not None, reason=f"{missing('torchrun')}")
 @pytest.mark.parametrize("agents_store", [True, False])
 def test_by_the_store_of_torchrun_or_where_it_would_be(hosts: labs.Lab, space: RunSpace, agents_store: bool) -> None:
     """Without a store of its agent, torchrun leaves MASTER_PORT to rank 0."""
-    own = space.folder / "launcher"
-    own.mkdir()
-    variables = {"TMPDIR": str(own), "GLOO_SOCKET_IFNAME": "eth0"}
-    if not agents_store:
-        variables["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
-    started = []
-    for number, host in enumerate(hosts.hosts):
-        node = ["--nnodes=2", f"--node-rank={number}", f"--master-addr={hosts.hosts[0].address}"]
-        torchrun = command("torchrun", 2)
-        prefix = [*host.enter([]), *torchrun[:3], *node, "--master-port=29872", *torchrun[3:]]
-        started.append(start(space, prefix, *SMALL, "--bind", "none", name=f"run{number}", variables=variables))
-    of_four_ranks(started[0])
-    assert started[1].code() == 0, started[1].stderr
-    assert started[1].stdout.strip() == ""
-    assert not started[1].json_path.exists()
+    variables = {} if agents_store else {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    first, second = started(hosts, space, "torchrun", **variables)
+    of_four_ranks(first)
+    assert second.code() == 0, second.stderr
+    assert second.stdout.strip() == ""
+    assert not second.json_path.exists()
 
 
 # --- started by opsdist itself: --launcher mpirun

@@ -23,7 +23,7 @@ from pathlib import Path
 from tests import lab as labs
 from tests import slurm as slurms
 from tests.leftovers import RunSpace, until
-from tests.opsdist_cli.env_launchers import command, missing, start
+from tests.opsdist_cli.env_launchers import across, command, missing, start
 from tests.perf_process import OPSDIST, Perf
 
 LASTING = (
@@ -62,30 +62,14 @@ def by_hand(setting: Setting) -> list[Perf]:
     return [setting.start("hand", command("by hand", 2))]
 
 
-def by_mpiexec(setting: Setting) -> list[Perf]:
-    mpiexec, _, number, *opsdist = command("mpiexec", 2)
-    reach = ["-launcher", "ssh", "-localhost", setting.hosts.address, "-hosts", "node1:1,node2:1", "-n", number]
-    words = {"HYDRA_LAUNCHER_EXTRA_ARGS": shlex.join(setting.hosts.ssh[1:])}
-    return [setting.start("mpiexec", [mpiexec, *reach, *opsdist], **words)]
+def across_by(launcher: str) -> Callable[[Setting], list[Perf]]:
+    def begin(setting: Setting) -> list[Perf]:
+        return [
+            setting.start(f"{launcher}{number}", prefix, **variables)
+            for number, (prefix, variables) in enumerate(across(launcher, setting.hosts, 1))
+        ]
 
-
-def by_mpirun(setting: Setting) -> list[Perf]:
-    mpirun, *rest = command("mpirun", 2)
-    network = ".".join(setting.hosts.address.split(".")[:2]) + ".0.0/16"
-    reach = ["--mca", "plm_rsh_agent", shlex.join(setting.hosts.ssh), "--host", "node1:1,node2:1"]
-    for layer in ("oob", "btl"):
-        reach += ["--mca", f"{layer}_tcp_if_include", network]
-    return [setting.start("mpirun", [mpirun, *reach, *rest])]
-
-
-def by_torchrun(setting: Setting) -> list[Perf]:
-    """Rank 0's first, who speaks for all."""
-    torchrun, started = command("torchrun", 1), []
-    for number, host in enumerate(setting.hosts.hosts):
-        node = ["--nnodes=2", f"--node-rank={number}", f"--master-addr={setting.hosts.hosts[0].address}"]
-        prefix = [*host.enter([]), *torchrun[:3], *node, "--master-port=29872", *torchrun[3:]]
-        started.append(setting.start(f"torchrun{number}", prefix, GLOO_SOCKET_IFNAME="eth0"))
-    return started
+    return begin
 
 
 def by_srun(setting: Setting) -> list[Perf]:
@@ -109,9 +93,9 @@ WAYS: Mapping[str, tuple[Callable[[Setting], list[Perf]], Callable[[], str | Non
     "ssh": (over_ssh, lambda: None),
     "ssh and this host": (with_this_host, lambda: None),
     "by hand, one host": (by_hand, lambda: None),
-    "mpiexec": (by_mpiexec, lambda: missing("mpiexec")),
-    "mpirun": (by_mpirun, lambda: missing("mpi4py") or missing("mpirun")),
-    "torchrun": (by_torchrun, lambda: missing("torchrun")),
+    "mpiexec": (across_by("mpiexec"), lambda: missing("mpiexec")),
+    "mpirun": (across_by("mpirun"), lambda: missing("mpi4py") or missing("mpirun")),
+    "torchrun": (across_by("torchrun"), lambda: missing("torchrun")),
     "srun": (by_srun, slurms.unavailable),
     "backend mpi, one host": (of_mpi, lambda: missing("mpiexec")),
     "backend gloo": (of_gloo, lambda: missing("torchrun")),
