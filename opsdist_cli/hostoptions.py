@@ -42,17 +42,11 @@ class Variable(click.ParamType[tuple[str, "str | None"]]):
         return name, text if equals else None
 
 
-def list_options(function: Function) -> Function:
-    """What names hosts; see `named`."""
+def host_options(function: Function) -> Function:
+    """What names hosts (see `named`), and how they are reached."""
     options = [
         click.option("--hosts", metavar="H", help="Hosts, such as a,b:8,node[01-16]:4,user@h; with :N, their slots."),
         click.option("--hostfile", metavar="FILE", help="A file that names them, in any tool's format."),
-    ]
-    return _with(options, function)
-
-
-def host_options(function: Function) -> Function:
-    options = [
         click.option(
             "--launcher", type=click.Choice(["auto", "local", "ssh", "slurm", "mpirun", "env"]), default="auto",
             help="Who reaches the hosts; env: who started this process, as srun, mpirun, torchrun. [auto]",
@@ -66,10 +60,6 @@ def host_options(function: Function) -> Function:
         ),
         click.option("--interface", metavar="I", help="eth (a beginning), =eth0, ^docker, or 10.0.0.0/8. [by network]"),
     ]  # fmt: skip
-    return list_options(_with(options, function))
-
-
-def _with(options: Sequence[Callable[[Function], Function]], function: Function) -> Function:
     for option in reversed(options):
         function = option(function)
     return function
