@@ -1,17 +1,19 @@
-"""Accelerators, vendor by vendor. May import: probes, one module a vendor."""
+"""Accelerators, vendor by vendor. May import: probes, one package a vendor."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from probes import ascend
-from probes.host import Host
+from probes import amd, ascend, nvidia
+from probes.visit import Visit
 
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorsFacts:
     ascend: ascend.AscendFacts
+    nvidia: nvidia.NvidiaFacts
+    amd: amd.AmdFacts
 
 
-def read(host: Host) -> AcceleratorsFacts:
-    return AcceleratorsFacts(ascend.read(host))
+def read(visit: Visit) -> AcceleratorsFacts:
+    return AcceleratorsFacts(ascend.read(visit), nvidia.read(visit), amd.read(visit))

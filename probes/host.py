@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import urllib.parse
@@ -128,7 +129,9 @@ class LocalHost(_Folder):
         return Space(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
 
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
-        program = str(self._at(argv[0])) if argv[0].startswith("/") else argv[0]
+        program = shutil.which(str(self._at(argv[0])) if argv[0].startswith("/") else argv[0])
+        if program is None:  # found out without a fork, since most tools are on few hosts
+            return None
         try:
             process = subprocess.Popen(
                 [program, *argv[1:]],
@@ -170,6 +173,44 @@ class LocalHost(_Folder):
 
     def packages(self, names: Sequence[str]) -> Mapping[str, str | None] | None:
         return {name: _version(name) for name in names}
+
+
+class PassingHost:
+    """A host that passes every question on to another one: what wraps a host says only what it does differently."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self._host.environ
+
+    def read(self, path: str) -> str | None:
+        return self._host.read(path)
+
+    def listdir(self, path: str) -> tuple[str, ...] | None:
+        return self._host.listdir(path)
+
+    def exists(self, path: str) -> bool:
+        return self._host.exists(path)
+
+    def link(self, path: str) -> str | None:
+        return self._host.link(path)
+
+    def space(self, path: str) -> Space | None:
+        return self._host.space(path)
+
+    def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
+        return self._host.run(argv, timeout)
+
+    def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
+        return self._host.addresses()
+
+    def runtime(self) -> Runtime | None:
+        return self._host.runtime()
+
+    def packages(self, names: Sequence[str]) -> Mapping[str, str | None] | None:
+        return self._host.packages(names)
 
 
 class RecordedHost(_Folder):

@@ -54,6 +54,7 @@ class Survey:
                 result.findings += [
                     Finding(**{**found, "status": Status(found["status"])}) for found in answer["findings"]
                 ]
+        result.findings += hostinfo.judged({host["name"]: host["facts"] for host in hosts})
         for fault in self.crew.faults:
             remedy = "; ".join(fault.notes) or None
             subject = {"host": fault.host}

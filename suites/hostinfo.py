@@ -13,8 +13,10 @@ from typing import Any
 
 from probes import PROBES
 from probes.host import Host, LocalHost
+from probes.visit import Visit
+from suites.checks import rules
+from suites.checks.judging import judge
 from suites.errors import UsageError
-from suites.hostchecks import CHECKS
 from suites.report import Finding, Report, Status, now
 
 SECTIONS = (*PROBES, "backends")
@@ -39,6 +41,7 @@ def report(
     result = Report("info", list(command), now())
     name = (host.read("/proc/sys/kernel/hostname") or "").strip() or "unknown"
     facts, result.findings = look(name, sections, devices, host, backends)
+    result.findings += judged({name: facts})
     result.body = {"hosts": [{"name": name, "facts": facts}], "differences": []}
     result.exit_code = 0 if any(known(value) for value in facts.values()) else 3
     result.ended = now()
@@ -52,19 +55,23 @@ def look(
     host: Host,
     backends: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """Facts and findings of a host, under this name; see `report`."""
+    """Facts of a host, under this name, and findings about what could not be read; see `report`."""
     facts: dict[str, Any] = {}
     findings: list[Finding] = []
+    visit = Visit(host)
     for section in asked(sections, devices):
         try:
-            facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, host))
+            facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, visit))
         except Exception as error:  # a probe's mistake must not hide what the others found
             findings.append(_unread(section, name, error))
     if devices:
         facts["network"] = _only(devices, facts.get("network") or {})
-    for check in CHECKS:
-        findings += check(name, facts)
     return facts, findings
+
+
+def judged(hosts: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """What the rules find on these hosts, but for what is well."""
+    return [finding for finding in judge(hosts, rules().values(), {}) if finding.status is not Status.PASS]
 
 
 def plain(value: Any) -> Any:
@@ -104,8 +111,8 @@ def _only(devices: Sequence[str], network: Mapping[str, Any]) -> dict[str, Any]:
     return {**network, "interfaces": [interfaces[name] for name in interfaces if name in devices]}
 
 
-def _probe(section: str, host: Host) -> Any:
-    return import_module(PROBES[section]).read(host)
+def _probe(section: str, visit: Visit) -> Any:
+    return import_module(PROBES[section]).read(visit)
 
 
 def _backends(table: Mapping[str, str] | None) -> list[dict[str, Any]]:

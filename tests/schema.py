@@ -15,7 +15,9 @@ FOLDER = Path(__file__).parent / "schemas"
 
 def validate(record: Mapping[str, Any]) -> None:
     """Raises jsonschema.ValidationError with the path of what is wrong."""
-    schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+    schemas = {
+        str(path.relative_to(FOLDER)): json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.rglob("*.json")
+    }
     registry: Registry[Any] = Registry().with_resources(
         (name, Resource.from_contents(schema)) for name, schema in schemas.items()
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from probes.host import LocalHost, Runtime, Space
+from probes.host import Answer, LocalHost, Runtime, Space
 
 Addresses = Mapping[str, tuple[tuple[str, str | None], ...]]
 
@@ -21,6 +22,8 @@ class TreeHost(LocalHost):
         self.network: Addresses | None = None
         self.system: Runtime | None = None
         self.installed: Mapping[str, str | None] | None = None
+        self.tools: dict[str, str | Answer] | None = None
+        """What commands answer, by the command without the folder of its program; by default they are really run."""
 
     def write(self, files: Mapping[str, str], links: Mapping[str, str] | None = None) -> TreeHost:
         """Files as {path: text} and links as {path: target}; a file's text is written with a line end."""
@@ -37,6 +40,12 @@ class TreeHost(LocalHost):
     @property
     def environ(self) -> Mapping[str, str]:
         return self.variables
+
+    def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
+        if self.tools is None:
+            return super().run(argv, timeout)
+        answer = self.tools.get(" ".join([posixpath.basename(argv[0]), *argv[1:]]))
+        return Answer(0, answer, "") if isinstance(answer, str) else answer
 
     def space(self, path: str) -> Space | None:
         return self.spaces.get(path)

@@ -92,7 +92,7 @@ def test_one_interface() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-t", "clock"), ["no section 'clock'", *SECTIONS]),
+        (("-t", "clocks"), ["no section 'clocks'", *SECTIONS]),
         (("-t", "network", "-i", "no9"), ["no device 'no9'", "lo"]),
         (("-t", "cpu", "-i", "lo"), ["-t network"]),
         (("--json", "/nowhere/record.json"), ["cannot write"]),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes import PROBES, process
+from probes.visit import Visit
 from tests.scrambled_host import TEXT, ScrambledHost
 
 
@@ -17,7 +18,7 @@ from tests.scrambled_host import TEXT, ScrambledHost
 @settings(deadline=None)
 @given(texts=st.lists(TEXT, min_size=1, max_size=6))
 def test_no_probe_raises(section: str, texts: list[str | None]) -> None:
-    facts: Any = import_module(PROBES[section]).read(ScrambledHost(texts))
+    facts: Any = import_module(PROBES[section]).read(Visit(ScrambledHost(texts)))
     assert type(facts).__name__ == f"{section.capitalize()}Facts"
 
 

@@ -90,7 +90,7 @@ def test_sections_come_in_the_order_of_the_table(tree: TreeHost) -> None:
     assert list(facts_of(tree, "limits", "cpu", "limits")) == ["cpu", "limits"]
 
 
-@pytest.mark.parametrize("name", ["clock", "rdma", "CPU", ""])
+@pytest.mark.parametrize("name", ["clocks", "rdmas", "CPU", ""])
 def test_an_unknown_section_is_refused_with_the_known_ones(tree: TreeHost, name: str) -> None:
     with pytest.raises(UsageError, match=f"no section '{name}'; known: cpu, memory, .*backends"):
         report(["opsdist"], ["cpu", name], host=tree)

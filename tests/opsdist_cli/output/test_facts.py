@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opsdist_cli.output.facts import SECTIONS, render
+from opsdist_cli.output.facts import render
+from opsdist_cli.output.sections import SECTIONS
 from suites import hostinfo
 from suites.hostinfo import report
 from tests.schema import validate
@@ -51,7 +52,7 @@ def test_an_empty_host_is_all_unknown_and_still_text(tree: TreeHost) -> None:
     text = render(report(["opsdist"], host=tree, backends={}).record())
     assert all(len(line) < 100 for line in text.splitlines())
     assert "None" not in text
-    assert text.splitlines()[-1] == "info: 10 sections read, 3 skip"
+    assert text.splitlines()[-1] == "info: 14 sections read, 3 skip"
     assert text.splitlines()[2:4] == ["backends", "  none                    no backend is known"]
 
 

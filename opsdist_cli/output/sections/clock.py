@@ -1,0 +1,15 @@
+"""The section `clock` as text: what keeps the clock. May import: from this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsdist_cli.output.layout import pairs
+from opsdist_cli.output.sections.words import or_unknown
+
+Facts = Mapping[str, Any]
+
+
+def render(facts: Facts) -> list[str]:
+    return pairs([("synchronised", or_unknown(facts["synchronised"]))])

@@ -1,0 +1,15 @@
+"""The section `environment` as text: variables. May import: from this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsdist_cli.output.layout import pairs
+
+Facts = Mapping[str, Any]
+
+
+def render(facts: Facts) -> list[str]:
+    none = [("variables", "none that steers communication is set")]
+    return pairs(list(facts["variables"].items()) or none)

@@ -1,0 +1,140 @@
+"""One look at a host: how the tools of vendors are asked.
+
+They are asked one at a time on a host, also by several processes of opsdist, since some answer "busy" or wedge when
+they are not (npu-smi's manual forbids it). Each question has a deadline. A tool that has hung is not asked again, so
+that one wedged driver costs one deadline and not forty.
+May import: probes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from probes.host import Answer, Host, PassingHost
+from probes.reading import Reading, Said, State, told
+from probes.tool_text import clean, lines
+
+_TURN_SECONDS = 60.0
+"""The longest wait for another opsdist on this host to have done with a tool."""
+_LOCK = "/"
+"""A folder every process can open; a lock on it leaves nothing behind, however its holder ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A vendor's program: where it may be when PATH does not have it, and which of its words mean that it told nothing.
+    `messages` maps a pattern to the state and stands for what is no fault of the device."""
+
+    name: str
+    places: tuple[str, ...] = ()
+    messages: tuple[tuple[str, State], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question: the words after the tool's name, with {placeholders} for devices, and the parser of its answer.
+    `quick`: part of the first look, else only of a full one."""
+
+    name: str
+    words: str
+    parse: Callable[[str], Said]
+    seconds: float = 30.0
+    quick: bool = False
+
+
+def _nobody(line: str) -> None:
+    pass
+
+
+class Visit(PassingHost):
+    """A host as it is asked on one occasion. `hurry`: only quick questions. `tell` hears of each before it is asked."""
+
+    def __init__(self, host: Host, hurry: bool = False, tell: Callable[[str], None] = _nobody) -> None:
+        super().__init__(host)
+        self._hurry = hurry
+        self._tell = tell
+        self._hung: dict[str, str] = {}
+
+    def ask(self, tool: Tool, query: Query, **which: object) -> Reading:
+        """What a tool says. Good output counts, however the tool ended. Raises nothing."""
+        words = shlex.split(query.words.format(**which))
+        source = shlex.join([tool.name, *words])
+        if self._hurry and not query.quick:
+            return Reading(source, State.UNASKED, "not asked in a quick look")
+        if tool.name in self._hung:
+            return Reading(source, State.LATE, f"not asked: {self._hung[tool.name]}")
+        with self._turn() as mine:
+            if not mine:
+                return Reading(source, State.REFUSED, "another opsdist on this host is asking its tools")
+            self._tell(source)
+            answer = self._answer(tool, words, query.seconds)
+        if answer is None:
+            return Reading(source, State.ABSENT, f"there is no {tool.name} here")
+        if answer.exit_code is None:
+            self._hung[tool.name] = f"`{source}` had not ended after {query.seconds:g} s"
+        return understood(tool, query, source, answer)
+
+    def ask_all(self, tool: Tool, queries: Iterable[Query], **which: object) -> dict[str, Reading]:
+        """By the query's name; none of those for which there is no tool here."""
+        readings = {query.name: self.ask(tool, query, **which) for query in queries}
+        return {name: reading for name, reading in readings.items() if reading.state is not State.ABSENT}
+
+    def _answer(self, tool: Tool, words: Sequence[str], seconds: float) -> Answer | None:
+        for program in (tool.name, *tool.places):
+            if answer := self.run([program, *words], seconds):
+                return answer
+        return None
+
+    @contextmanager
+    def _turn(self) -> Iterator[bool]:
+        """Whether it is this process's turn to ask."""
+        try:
+            descriptor = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            yield True
+            return
+        try:
+            yield _locked(descriptor, time.monotonic() + _TURN_SECONDS)
+        finally:
+            os.close(descriptor)
+
+
+def understood(tool: Tool, query: Query, source: str, answer: Answer) -> Reading:
+    """An answer as a reading."""
+    late = answer.exit_code is None
+    said = query.parse(answer.stdout)
+    if said:
+        reason = "it did not end and was killed" if late else None
+        if answer.exit_code:
+            reason = f"exit status {answer.exit_code} after that"
+        return replace(told(source, said, reason), state=State.LATE if late else State.TOLD)
+    if late:
+        return Reading(source, State.LATE, f"no end after {query.seconds:g} s, it was killed")
+    words = clean(answer.stdout + "\n" + answer.stderr)
+    for pattern, state in tool.messages:
+        if match := re.search(rf"^.*(?:{pattern}).*$", words, re.IGNORECASE | re.MULTILINE):
+            return Reading(source, state, match[0].strip()[:200])
+    first = next(iter(lines(words)), "it said nothing").strip()[:200]
+    exit_code = f" (exit status {answer.exit_code})" if answer.exit_code else ""
+    return Reading(source, State.FAILED, first + exit_code)
+
+
+def _locked(descriptor: int, until: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            return True
+        else:
+            return True

@@ -1,0 +1,83 @@
+"""Rules applied to facts: findings come out.
+
+A rule that raises is a mistake of opsdist, said as an error finding; the other rules go on.
+May import: rule, report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, Scope
+from suites.report import Finding, Status
+
+Limits = Mapping[str, Mapping[str, Any]]
+"""rule -> threshold -> value, for those that are not the rule's own."""
+
+
+def judge(
+    hosts: Mapping[str, Facts], rules: Iterable[Rule], limits: Limits, earlier: Mapping[str, Facts] | None = None
+) -> list[Finding]:
+    """Findings of all rules on all hosts, in the order of the rules. `earlier` has hosts as they were before."""
+    found: list[Finding] = []
+    for rule in rules:
+        set_limits = {name: threshold.value for name, threshold in rule.thresholds.items()}
+        set_limits |= limits.get(rule.name, {})
+        for host, case in _cases(rule, hosts, set_limits, earlier or {}):
+            found += _findings(rule, host, case)
+    return found
+
+
+def _cases(
+    rule: Rule, hosts: Mapping[str, Facts], limits: Mapping[str, Any], earlier: Mapping[str, Facts]
+) -> Iterator[tuple[str | None, Case]]:
+    able = {name: facts for name, facts in hosts.items() if all(section in facts for section in rule.needs)}
+    match rule.scope:
+        case Scope.HOST:
+            yield from ((name, Case(facts, limits)) for name, facts in able.items())
+        case Scope.SNAPSHOTS:
+            yield from ((name, Case(able[name], limits, earlier[name])) for name in able if name in earlier)
+        case Scope.FLEET:
+            if able:
+                yield None, Case({}, limits, fleet=able)
+
+
+def _findings(rule: Rule, host: str | None, case: Case) -> list[Finding]:
+    try:
+        said = list(rule.judge(case))
+    except Exception as error:
+        message = f"the rule could not judge: {type(error).__name__}: {error}"
+        return [Finding(rule.name, Status.ERROR, message, _subject(host), "a mistake of opsdist, please report it")]
+    bad = [judged for judged in said if judged.outcome in (Outcome.BROKEN, Outcome.ERROR)]
+    found = [_finding(rule, host, judged) for judged in bad]
+    found += _unknown(rule, host, [judged for judged in said if judged.outcome is Outcome.UNKNOWN])
+    passed = sum(judged.outcome is Outcome.OK for judged in said)
+    if passed and not bad:
+        of = f", {passed} times" if passed > 1 else ""
+        found.append(Finding(rule.name, Status.PASS, rule.summary + of, _subject(host)))
+    return found
+
+
+def _finding(rule: Rule, host: str | None, judged: Judged) -> Finding:
+    status = Status.ERROR if judged.outcome is Outcome.ERROR else judged.status or rule.status
+    remedy = rule.remedy if judged.remedy is None else judged.remedy
+    subject = _subject(judged.host or host, judged.device)
+    return Finding(rule.name, status, judged.message, subject, remedy, judged.evidence)
+
+
+def _unknown(rule: Rule, host: str | None, said: Sequence[Judged]) -> list[Finding]:
+    """One finding a reason, however many devices it stands for."""
+    reasons: dict[tuple[str | None, str], list[Judged]] = {}
+    for judged in said:
+        reasons.setdefault((judged.host or host, judged.message), []).append(judged)
+    found = []
+    for (where, reason), alike in reasons.items():
+        names = ", ".join(one.device for one in alike if one.device)
+        message = f"{names}: {reason}" if names else reason
+        found.append(Finding(rule.name, Status.SKIP, message, _subject(where), None, alike[0].evidence))
+    return found
+
+
+def _subject(host: str | None, device: str | None = None) -> dict[str, Any]:
+    return {key: value for key, value in (("host", host), ("device", device)) if value is not None}
