@@ -67,6 +67,9 @@ class Host(Protocol):
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
         """None when the command cannot be started. It and its children are killed at the deadline (seconds)."""
 
+    def recorded(self) -> tuple[str, ...] | None:
+        """The command lines whose output is known; None of a host that can be asked anything."""
+
     def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
         """Per interface: (IP address, netmask). Hardware addresses identify a machine and stay behind the door."""
 
@@ -152,6 +155,9 @@ class LocalHost(_Folder):
                 return Answer(None, _text(late.stdout), _text(late.stderr))
         return Answer(process.returncode, _text(stdout), _text(stderr))
 
+    def recorded(self) -> tuple[str, ...] | None:
+        return None
+
     def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
         import socket
 
@@ -203,6 +209,9 @@ class PassingHost:
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
         return self._host.run(argv, timeout)
 
+    def recorded(self) -> tuple[str, ...] | None:
+        return self._host.recorded()
+
     def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
         return self._host.addresses()
 
@@ -230,6 +239,9 @@ class RecordedHost(_Folder):
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
         printed = self.read("/commands/" + urllib.parse.quote(" ".join(argv), safe=" "))
         return None if printed is None else Answer(0, printed, "")
+
+    def recorded(self) -> tuple[str, ...] | None:
+        return tuple(urllib.parse.unquote(name) for name in self.listdir("/commands") or ())
 
     def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
         return None

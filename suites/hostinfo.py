@@ -69,9 +69,11 @@ def look(
     return facts, findings
 
 
-def judged(hosts: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
-    """What the rules find on these hosts, but for what is well."""
-    return [finding for finding in judge(hosts, rules().values(), {}) if finding.status is not Status.PASS]
+def judged(
+    hosts: Mapping[str, Mapping[str, Any]], earlier: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Finding]:
+    """What the rules find on these hosts, and against how they were earlier, but for what is well."""
+    return [finding for finding in judge(hosts, rules().values(), {}, earlier) if finding.status is not Status.PASS]
 
 
 def plain(value: Any) -> Any:

@@ -58,6 +58,10 @@ class ScrambledHost:
         text = self._pick(argv[0])
         return None if text is None else Answer(None, text, text)
 
+    def recorded(self) -> tuple[str, ...] | None:
+        text = self._pick("recorded")
+        return None if text is None else ("hccn_tool -i 3 -link -g", "npu-smi info -t health -i 2 -c 1", text)
+
     def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
         text = self._pick("addresses")
         return None if text is None else {"eth0": ((text, self._pick("mask")),)}

@@ -47,6 +47,9 @@ class TreeHost(LocalHost):
         answer = self.tools.get(" ".join([posixpath.basename(argv[0]), *argv[1:]]))
         return Answer(0, answer, "") if isinstance(answer, str) else answer
 
+    def recorded(self) -> tuple[str, ...] | None:
+        return None if self.tools is None else tuple(self.tools)
+
     def space(self, path: str) -> Space | None:
         return self.spaces.get(path)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from probes.host import Host
 from probes.reading import Reading
 
+_ASKED = re.compile(r"hccn_tool.* -i ([0-9]{1,4})(?![0-9])")
 _DEVICE = re.compile(r"davinci([0-9]{1,4})")
 
 
@@ -34,6 +35,8 @@ def identities(host: Host, configured: set[int], readings: Mapping[str, Reading]
     """All devices that anything knows of, by physical id; None where nothing could be asked."""
     files = host.listdir("/dev")
     present = {int(name[1]) for name in map(_DEVICE.fullmatch, files or ()) if name}
-    if files is None and not configured:
+    recorded = {int(match[1]) for line in host.recorded() or () if (match := _ASKED.search(line))}
+    known = present | configured | recorded
+    if files is None and not known:
         return None
-    return tuple(Identity(device, device in present) for device in sorted(present | configured))
+    return tuple(Identity(device, device in present) for device in sorted(known))

@@ -16,6 +16,7 @@ SUBJECTS: tuple[str, ...] = (
     "suites.checks.limits",
     "suites.checks.cgroup",
     "suites.checks.backends",
+    "suites.checks.ascend_port",
 )
 
 

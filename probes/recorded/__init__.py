@@ -1,0 +1,78 @@
+"""Hosts as somebody recorded them.
+
+That is what `opsdist info --record` wrote, what MindCluster collects before and after a job, or single outputs of tools
+in a folder.
+
+`open_recorded` finds out which of them a path is. May import: probes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from probes.errors import ProbeError
+from probes.host import Host, RecordedHost
+from probes.recorded import outputs
+from probes.recorded.texthost import TextHost
+
+_TREE = ("host.json", "proc", "sys", "etc", "dev", "usr", "var", "commands")
+"""Names that a folder has which mirrors a host."""
+_SOURCES = (".source.txt",)
+"""Ends of names of texts about an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A host, and the same as it was before, where that was recorded too. `remarks`: files that were of no use."""
+
+    name: str
+    host: Host
+    earlier: Host | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def open_recorded(path: Path) -> list[Recorded]:
+    """The hosts that a folder or file holds: one, or one in each folder inside. Raises ProbeError."""
+    if path.is_file():
+        return [_of_texts(path.stem, [path])]
+    if not path.is_dir():
+        raise ProbeError(f"{path}: there is no such folder or file")
+    names = sorted(entry.name for entry in path.iterdir())
+    if any(name in names for name in _TREE):
+        return [Recorded(_name(path), RecordedHost(path))]
+    if files := [path / name for name in names if (path / name).is_file()]:
+        return [_of_texts(_name(path), files)]
+    hosts = [host for name in names for host in open_recorded(path / name)]
+    if not hosts:
+        raise ProbeError(f"{path}: nothing of a host is recorded here")
+    return hosts
+
+
+def _of_texts(name: str, files: list[Path]) -> Recorded:
+    texts = [(file.name, text) for file in files if not file.name.endswith(_SOURCES) for text in _text(file)]
+    before = [(file, text) for file, text in texts if file.startswith("npu_info_before")]
+    after = [(file, text) for file, text in texts if file.startswith("npu_info_after")]
+    if before and after:
+        return Recorded(name, _host([text for text in texts if text not in before]), _host(before), ())
+    found = outputs.gather(texts)
+    remarks = [f"{file}: no output that opsdist knows by its name" for file in found.strange]
+    remarks += [f"{file}: another file has answered the same question" for file in found.twice]
+    return Recorded(name, TextHost(found.files, found.commands, found.environ), None, tuple(remarks))
+
+
+def _host(texts: list[tuple[str, str]]) -> TextHost:
+    found = outputs.gather(texts)
+    return TextHost(found.files, found.commands, found.environ)
+
+
+def _text(file: Path) -> Iterator[str]:
+    try:
+        yield file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+
+
+def _name(path: Path) -> str:
+    return path.resolve().name or "host"

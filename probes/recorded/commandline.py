@@ -1,0 +1,57 @@
+"""Command lines as keys: the same question is found again, however it was typed when it was recorded.
+
+`/usr/local/bin/npu-smi info -i 0 -c 0 -t health | grep x` and `npu-smi info -t health -i 0 -c 0` are one question.
+Pure functions of text. May import: the standard library.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+_PROMPT = re.compile(r"^\s*(?:\[[^\]]*\]|[\w.-]+@[^\s#$]+)?\s*[#$>]\s+")
+_OWN_CHOICE = re.compile(r"(--query-[a-z-]+)=.*")
+"""Which fields are asked for, which the answer repeats in its first line."""
+
+
+def words_of(line: str) -> list[str]:
+    """A typed line as words: without a prompt, without what follows a pipe, the program without its folder."""
+    text = _PROMPT.sub("", line).split("|")[0].strip()
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    return [posixpath.basename(words[0]), *words[1:]] if words else []
+
+
+def key(words: Sequence[str]) -> str:
+    """The program, then its words in an order of their own, each option together with its value."""
+    if not words:
+        return ""
+    return " ".join([posixpath.basename(words[0]), *sorted(_options(words[1:]))])
+
+
+def looser(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Questions that have the same answer: the chip of a card that has but one need not be named."""
+    if "-c" in words:
+        place = words.index("-c")
+        if list(words[place + 1 : place + 2]) == ["0"]:
+            yield [*words[:place], *words[place + 2 :]]
+
+
+def _options(words: Sequence[str]) -> Iterator[str]:
+    option = ""
+    for word in words:
+        if word.startswith("-"):
+            if option:
+                yield option
+            option = _OWN_CHOICE.sub(r"\1", word)
+        elif option:
+            yield f"{option} {word}"
+            option = ""
+        else:
+            yield word
+    if option:
+        yield option

@@ -1,0 +1,193 @@
+"""Single outputs in a folder, each in a file named after its tool: which command or file of the host each of them is.
+
+A name begins with the tool and its question, as `hccn_link_stat`, and goes on as it likes; a number after `npu`, `dev`
+or `gpu` says which device it is about. Where several files answer the same question about no device in particular,
+they are those of devices 0, 1 and so on, in the order of their names.
+May import: probes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from probes.host import Answer
+from probes.recorded import transcript
+
+_DEVICE = re.compile(r"(?<![a-z])(?:npu|dev|device|gpu)_?(\d{1,2})(?![0-9a-z])")
+
+COMMANDS: Mapping[str, str] = {
+    "npu-smi_info_l": "npu-smi info -l",
+    "npu-smi_info_m": "npu-smi info -m",
+    "npu-smi_info": "npu-smi info",
+    "npu-smi_topo": "npu-smi info -t topo",
+    "npu-smi_board_card": "npu-smi info -t board -i {device}",
+    "npu-smi_board_950": "npu-smi info -t board -i {device}",
+    "npu-smi_board_invalid": "npu-smi info -t board -i {device}",
+    "npu-smi_board_chip": "npu-smi info -t board -i {device} -c 0",
+    "npu-smi_board": "npu-smi info -t board -i {device}",
+    "npu-smi_dcmi": "npu-smi info",
+    "npu-smi_error": "npu-smi info -t hccl",
+    "npu-smi_": "npu-smi info -t {question} -i {device} -c 0",
+    "hccn_tool": "hccn_tool -i {device} -link -g",
+    "hccn_permission": "hccn_tool -i {device} -link -g",
+    "hccn_vm": "hccn_tool -i {device} -link -g",
+    "hccn_": "hccn_tool -i {device} -{question} -g",
+    "nvidia-smi_topo_m": "nvidia-smi topo -m",
+    "nvidia-smi_topo_p2p": "nvidia-smi topo -p2p rw",
+    "nvidia-smi_nvlink_s": "nvidia-smi nvlink -s",
+    "nvidia-smi_nvlink_e": "nvidia-smi nvlink -e",
+    "nvidia-smi_query_gpu": "nvidia-smi --query-gpu --format=csv",
+    "nvidia-smi_query_remapped": "nvidia-smi --query-remapped-rows --format=csv",
+    "nvidia-smi_query_compute": "nvidia-smi --query-compute-apps --format=csv",
+    "nvidia-smi_q": "nvidia-smi -q",
+    "nvidia-smi_": "nvidia-smi",
+    "dcgmi_nvlink_e": "dcgmi nvlink -e -g {device}",
+    "dcgmi_nvlink_s": "dcgmi nvlink -s",
+    "dcgmi_discovery": "dcgmi discovery -l",
+    "dcgmi_health": "dcgmi health -g 0 -c",
+    "rocm-smi_showtopo": "rocm-smi --showtopo",
+    "rocm-smi_": "rocm-smi",
+    "amd-smi_topology": "amd-smi topology",
+    "amd-smi_metric_throttle": "amd-smi metric --throttle",
+    "amd-smi_metric_pcie": "amd-smi metric --pcie",
+    "amd-smi_metric_ecc": "amd-smi metric --ecc",
+    "amd-smi_bad_pages": "amd-smi bad-pages",
+    "amd-smi_static": "amd-smi static --driver",
+    "amd-smi_version": "amd-smi version",
+    "ibstatus": "ibstatus",
+    "ibstat": "ibstat",
+    "ibv_devinfo": "ibv_devinfo",
+    "rdma_link": "rdma link",
+    "ip_j_link": "ip -j link",
+    "ip_j_addr": "ip -j addr",
+    "lscpu": "lscpu",
+    "lspci_acce": "lspci",
+    "lspci_tv": "lspci -tv",
+    "lspci_v": "lspci -vvv",
+    "lspci": "lspci",
+    "dmesg": "dmesg",
+    "chronyc": "chronyc tracking",
+    "timedatectl": "timedatectl show",
+}
+"""Beginning of a name -> the command; the first that fits counts. {question}: what follows in the name, as far as it is
+one of QUESTIONS."""
+
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "npu-smi_": (
+        "common", "usages", "health", "ecc", "hccs-bw", "hccs-credit", "hccs", "xlink-bw", "xlink-credit", "xlink",
+        "pcie-err", "memory", "product", "spod-info", "sio-info", "flash", "temp", "power", "volt", "work-mode",
+        "p2p-enable", "current-fault-event", "proc-mem", "phyid-remap", "sensors", "sys-time",
+    ),
+    "hccn_": (
+        "link_stat", "link", "ip", "net_health", "netdetect", "speed", "mtu", "tls", "optical", "stat_extra", "stat",
+        "lldp", "fec_err", "fec", "gateway", "duplex", "shaping", "auto_downgrade", "pfc_stat", "pfc_storm", "vnic",
+        "version", "dev_info", "ub_connect", "port_info", "bit_err", "hw_stats", "bandwidth", "route", "arp",
+    ),
+}  # fmt: skip
+
+FILES: Mapping[str, str] = {
+    "hccn.conf": "/etc/hccn.conf",
+    "driver_version.info": "/usr/local/Ascend/driver/version.info",
+    "firmware_version.info": "/usr/local/Ascend/firmware/version.info",
+    "ascend_toolkit_install.info_cann8.5": "/usr/local/Ascend/cann/aarch64-linux/ascend_toolkit_install.info",
+    "ascend_toolkit_install.info": "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/ascend_toolkit_install.info",
+    "syslog": "/var/log/syslog",
+    "fabricmanager_log": "/var/log/fabricmanager.log",
+    "nccl_topo": "/var/run/nvidia-topologyd/virtualTopology.xml",
+    "rank_table": "/etc/rank_table.json",
+}
+"""Beginning of a name -> the file of the host."""
+
+NO_PROBES = ("hccl_test", "nccl_tests", "INDEX", "README")
+"""Outputs of benchmarks, and texts about a collection."""
+
+_DUMP_LINE = re.compile(r"(/\S+)\t(.*)")
+_SETTINGS_FOR = re.compile(r"^Settings for (\S+?):", re.MULTILINE)
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)")
+_BY_DEVICE = re.compile(r"^/sys/bus/pci/devices/[^/]+/(infiniband|net)/(.*)$")
+
+
+@dataclass(slots=True)
+class Outputs:
+    """What a folder holds of a host. `strange`: names that mean nothing here. `twice`: files that answer what another
+    one has answered."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, Answer] = field(default_factory=dict)
+    environ: dict[str, str] = field(default_factory=dict)
+    strange: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+
+
+def gather(texts: Iterable[tuple[str, str]]) -> Outputs:
+    """Texts by the names of their files. Those whose device is named are placed first."""
+    found = Outputs()
+    ordered = sorted(texts, key=lambda named: (_DEVICE.search(named[0]) is None, named[0]))
+    for name, text in ordered:
+        if not name.startswith(NO_PROBES) and not _place(found, name, text):
+            found.strange.append(name)
+    if "/etc/rank_table.json" in found.files:
+        found.environ.setdefault("RANK_TABLE_FILE", "/etc/rank_table.json")
+    return found
+
+
+def _place(found: Outputs, name: str, text: str) -> bool:
+    if transcript.is_transcript(text):
+        held = transcript.parse(text)
+        found.files |= {path: held.files[path] for path in held.files if path not in found.files}
+        found.commands |= {line: held.commands[line] for line in held.commands if line not in found.commands}
+        return True
+    if dump := _DUMP_LINE.findall(text):
+        _dumped(found, dump)
+        return True
+    if match := _SETTINGS_FOR.search(text):
+        return _put(found, f"ethtool {match[1]}", name, text)
+    if name.startswith(("slurm_env", "env")):
+        found.environ |= dict(_VARIABLE.findall(text))
+        return True
+    for beginning, path in FILES.items():
+        if name.startswith(beginning):
+            if path in found.files:
+                found.twice.append(name)
+            found.files.setdefault(path, text)
+            return True
+    for beginning, command in COMMANDS.items():
+        if name.startswith(beginning) and (line := _filled(command, beginning, name)):
+            return _put(found, line, name, text)
+    return False
+
+
+def _filled(command: str, beginning: str, name: str) -> str | None:
+    """The command with its question, which is None where the name has none."""
+    if "{question}" not in command:
+        return command
+    rest = name.removeprefix(beginning)
+    question = next((word for word in QUESTIONS[beginning] if re.match(rf"{re.escape(word)}(?![a-z])", rest)), None)
+    return question and command.replace("{question}", question)
+
+
+def _put(found: Outputs, line: str, name: str, text: str) -> bool:
+    answer = Answer(0, text, "")
+    if "{device}" not in line:
+        if line in found.commands:
+            found.twice.append(name)
+        found.commands.setdefault(line, answer)
+        return True
+    named = _DEVICE.search(name)
+    numbers = [int(named[1])] if named else range(1000)
+    free = next((full for number in numbers if (full := line.format(device=number)) not in found.commands), None)
+    if free is None:
+        found.twice.append(name)
+    else:
+        found.commands[free] = answer
+    return True
+
+
+def _dumped(found: Outputs, dump: list[tuple[str, str]]) -> None:
+    """Lines `path TAB content` of several files. What stands below a PCI device is also found by its class."""
+    for path, content in dump:
+        found.files.setdefault(path, content + "\n")
+        if match := _BY_DEVICE.match(path):
+            found.files.setdefault(f"/sys/class/{match[1]}/{match[2]}", content + "\n")

@@ -1,0 +1,74 @@
+"""Command lines and what they printed, one after the other in one text.
+
+MindCluster's npu_info_before.txt and npu_info_after.txt are such texts (a line with the command, its output, an empty
+line), and so is what people copy from a terminal, with a prompt before each command. `cat FILE` is the file.
+May import: probes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from probes.host import Answer
+from probes.recorded.commandline import words_of
+from probes.tool_text import clean
+
+_PROGRAMS = frozenset({
+    "npu-smi", "hccn_tool", "nvidia-smi", "dcgmi", "rocm-smi", "amd-smi", "ibstat", "ibstatus", "ibv_devinfo", "rdma",
+    "ethtool", "ip", "lspci", "lscpu", "dmesg", "cat", "date", "pip", "pip3", "chronyc", "timedatectl", "uname",
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Transcript:
+    """`files`: path -> text; `commands`: line as typed -> answer. The first of several answers to one line stays."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, Answer] = field(default_factory=dict)
+
+
+def parse(text: str) -> Transcript:
+    found = Transcript()
+    for line, output in _blocks(text):
+        words = words_of(line)
+        if words[0] == "cat" and len(words) == 2:
+            found.files.setdefault(words[1], output)
+        elif words[0] != "cat":
+            found.commands.setdefault(" ".join(words), Answer(0, output, ""))
+    return found
+
+
+def is_transcript(text: str) -> bool:
+    """Whether the first line that holds anything is a command."""
+    first = next((line for line in clean(text).split("\n") if line.strip()), "")
+    return _is_command(first)
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    command, output = "", list[str]()
+    for line in clean(text).split("\n"):
+        if _is_command(line):
+            if command:
+                yield command, "\n".join(output)
+            command, output = line, []
+        elif command:
+            output.append(line)
+    if command:
+        yield command, "\n".join(output)
+
+
+def _is_command(line: str) -> bool:
+    """A program that is known, with words that look like a command's and not like a table's."""
+    words = words_of(line)
+    if not words or words[0] not in _PROGRAMS:
+        return False
+    return len(words) == 1 or words[1].startswith(("-", "/")) or words[1] in _VERBS.get(words[0], ())
+
+
+_VERBS: Mapping[str, tuple[str, ...]] = {
+    "npu-smi": ("info",), "nvidia-smi": ("topo", "nvlink"), "dcgmi": ("nvlink", "discovery", "health"),
+    "amd-smi": ("topology", "metric", "static", "list", "version"), "rdma": ("link",), "ip": ("link", "addr"),
+    "chronyc": ("tracking",), "timedatectl": ("show", "status"), "pip": ("list", "show"), "pip3": ("list", "show"),
+    "ethtool": (), "date": (), "lspci": (),
+}  # fmt: skip
