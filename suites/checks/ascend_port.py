@@ -24,8 +24,8 @@ RULES = (
         name="ascend.link_down",
         summary="the network port of every NPU has a link",
         why="Ranks on other hosts are reached through it; without a link HCCL fails with EI0006 or EI0013.",
-        remedy="look at `hccn_tool -i N -optical -g` and -link_stat; reseat or replace the module or the cable, and see "
-        "that the switch port is up",
+        remedy="look at `hccn_tool -i N -optical -g` and -link_stat; reseat or replace the module or the cable, and "
+        "see that the switch port is up",
         status=Status.FAIL,
         needs=("accelerators",),
         judge=_link,
