@@ -7,6 +7,7 @@ May import: probes.
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,7 @@ from probes.kernel_text import UNLIMITED, Bound, bound, count, cpu_list
 
 _UNLIMITED_V1 = 1 << 62
 """Version 1 writes "no memory limit" as the largest multiple of the page size below 2^63."""
+_OOM_KILL = re.compile(r"\boom_kill ([0-9]{1,20})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class CgroupFacts:
 
     `memory_source` is the file that holds the tightest memory limit. `memory_headroom_bytes` is what may still be
     taken: the least of limit - use on the way up, where file cache that the kernel would rather drop is no use.
-    `cpu_quota` is in CPUs: 2.0 is the time of two. `container` is the kind, None where no sign of one was seen.
+    `cpu_quota` is in CPUs: 2.0 is the time of two. `oom_kills`: processes of the group that the kernel ever ended for
+    want of memory. `container` is the kind, None where no sign of one was seen.
     """
 
     version: str | None
@@ -35,6 +38,7 @@ class CgroupFacts:
     cpu_quota: float | Literal["unlimited"] | None
     cpus: tuple[int, ...] | None
     pids_limit: Bound | None
+    oom_kills: int | None
     container: str | None
 
 
@@ -52,6 +56,7 @@ def read(host: Host) -> CgroupFacts:
         cpu_quota=_cpu_quota(host, ours.get("cpu")),
         cpus=_cpus(host, ours.get("cpuset")),
         pids_limit=_tightest(_bounds(host, ours.get("pids"), "pids.max"), ours.get("pids"), host)[0],
+        oom_kills=_oom_kills(host, memory),
         container=container(host),
     )
 
@@ -126,6 +131,15 @@ def _memory_used(host: Host, group: Group, folder: str) -> int | None:
     statistics = dict(zip(words[::2], words[1::2], strict=False))
     cache = count(statistics.get(_name(group, "inactive_file", "total_inactive_file")))
     return max(0, use - (cache or 0))
+
+
+def _oom_kills(host: Host, group: Group | None) -> int | None:
+    """Of the nearest group that counts them; it counts those of the groups below, too."""
+    for folder in group.folders if group else ():
+        events = host.read(f"{folder}/{_name(group, 'memory.events', 'memory.oom_control')}") or ""
+        if match := _OOM_KILL.search(events):
+            return count(match[1])
+    return None
 
 
 def _cpu_quota(host: Host, group: Group | None) -> float | Literal["unlimited"] | None:

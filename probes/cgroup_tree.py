@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from probes.host import Host
 
+_MOUNT = "/sys/fs/cgroup"
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -34,7 +36,8 @@ class Mount:
 def groups(host: Host) -> tuple[str | None, dict[str, Group]]:
     """(versions mounted, {controller: group}) for the controllers that limit anything here."""
     ours = parse_groups(host.read("/proc/self/cgroup"))
-    mounts = parse_mounts(host.read("/proc/self/mountinfo"))
+    mountinfo = host.read("/proc/self/mountinfo")
+    mounts = _usual(ours) if mountinfo is None else parse_mounts(mountinfo)
     found = {}
     for controller in ("memory", "cpu", "cpuset", "pids"):
         name = controller if controller in ours else ""
@@ -43,6 +46,11 @@ def groups(host: Host) -> tuple[str | None, dict[str, Group]]:
             found[controller] = Group(mount.version, ancestry(ours[name], mount))
     versions = sorted({f"v{mount.version}" for mount in mounts})
     return " and ".join(versions) or None, found
+
+
+def _usual(ours: dict[str, str]) -> tuple[Mount, ...]:
+    """Where every distribution mounts version 2, if that is all there is: recordings seldom hold the mounts."""
+    return (Mount(2, frozenset({""}), "/", _MOUNT),) if set(ours) == {""} else ()
 
 
 def parse_groups(text: str | None) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The processor: model, cores and threads, caches, and which of its cores this process may really use.
 
-Sources: /proc/cpuinfo, /sys/devices/system/cpu, /proc/self/status (affinity) and the control group's CPU quota.
+Sources: /proc/cpuinfo, /sys/devices/system/cpu, /proc/self/status (affinity) and the control group's CPU quota; where
+a recording has none of them, `lscpu`.
 May import: probes.
 """
 
@@ -8,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from probes import cgroup
+from probes import cgroup, frequency, lscpu
 from probes.cpu_model import flags, model
+from probes.frequency import Frequency
 from probes.host import Host
 from probes.kernel_text import count, cpu_list, fields, word
+from probes.virtual_machine import virtual_machine
 
 _CPUS = "/sys/devices/system/cpu"
 
@@ -28,8 +31,10 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class CpuFacts:
-    """`logical_cpus` and `installed_cores` are the host's, online; `allowed_cpus` is the affinity of this process.
+    """`logical_cpus` and `installed_cores` are the host's, online; `offline_cpus` are there, and switched off.
+    `allowed_cpus` is the affinity of this process.
 
+    `governor` names all that are in force. `virtual_machine` is the kind of machine, None where it is a real one.
     `core_cpus` has one logical CPU per allowed physical core, for pinning. `physical_cores` is how many of them can
     run at once: their number, or less where the CPU quota is smaller (a quota of 2 on 64 cores gives 2).
     """
@@ -39,6 +44,7 @@ class CpuFacts:
     sockets: int | None
     installed_cores: int | None
     logical_cpus: int | None
+    offline_cpus: tuple[int, ...] | None
     threads_per_core: int | None
     allowed_cpus: tuple[int, ...] | None
     core_cpus: tuple[int, ...] | None
@@ -47,10 +53,14 @@ class CpuFacts:
     last_level_cache_bytes: int | None
     last_level_cache_shared_by: int | None
     governor: str | None
+    frequency: Frequency | None
+    virtual_machine: str | None
     flags: tuple[str, ...] | None
 
 
 def read(host: Host) -> CpuFacts:
+    if recorded := lscpu.recorded(host):
+        return _of_lscpu(recorded)
     cpuinfo = host.read("/proc/cpuinfo")
     runtime = host.runtime()
     online = cpu_list(host.read(f"{_CPUS}/online"))
@@ -63,12 +73,14 @@ def read(host: Host) -> CpuFacts:
     core_cpus = first_of_each(allowed, siblings)
     caches = _caches(host, allowed or online or ())
     last = max(caches or (), key=lambda cache: cache.level, default=None)
+    speed = frequency.read(host, online or ())
     return CpuFacts(
         model=model(cpuinfo),
         architecture=runtime.architecture if runtime else None,
         sockets=_sockets(host, online),
         installed_cores=None if cores is None else len(cores),
         logical_cpus=None if online is None else len(online),
+        offline_cpus=_offline(cpu_list(host.read(f"{_CPUS}/present")), online),
         threads_per_core=max((len(group) for group in siblings.values() if group), default=None),
         allowed_cpus=allowed,
         core_cpus=core_cpus,
@@ -76,7 +88,9 @@ def read(host: Host) -> CpuFacts:
         caches=caches,
         last_level_cache_bytes=last.size_bytes if last else None,
         last_level_cache_shared_by=last.shared_by if last else None,
-        governor=_governor(host, allowed or online or ()),
+        governor=", ".join(speed.governors) if speed.governors else None,
+        frequency=speed if speed != frequency.UNKNOWN else None,
+        virtual_machine=virtual_machine(host, cpuinfo),
         flags=flags(cpuinfo),
     )
 
@@ -103,6 +117,12 @@ def parse_cache_size(text: str | None) -> int | None:
     """`32768K` in bytes."""
     size = count((text or "").strip().removesuffix("K"))
     return None if size is None else size * 1024
+
+
+def _offline(present: tuple[int, ...] | None, online: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    if present is None or online is None:
+        return None
+    return tuple(sorted(set(present) - set(online)))
 
 
 def _siblings(host: Host, cpu: int) -> tuple[int, ...] | None:
@@ -132,7 +152,24 @@ def _cache(host: Host, folder: str) -> Cache | None:
     return Cache(level, kind.lower(), parse_cache_size(host.read(f"{folder}/size")), len(shared) if shared else None)
 
 
-def _governor(host: Host, cpus: tuple[int, ...]) -> str | None:
-    """All that are in force, usually one; virtual machines have none."""
-    found = {word(host.read(f"{_CPUS}/cpu{cpu}/cpufreq/scaling_governor")) for cpu in cpus}
-    return ", ".join(sorted(name for name in found if name)) or None
+def _of_lscpu(said: lscpu.Processor) -> CpuFacts:
+    """What lscpu tells of a host, which is nothing of the process that asked it."""
+    return CpuFacts(
+        model=said.model,
+        architecture=said.architecture,
+        sockets=said.sockets,
+        installed_cores=said.cores,
+        logical_cpus=said.logical_cpus,
+        offline_cpus=said.offline_cpus,
+        threads_per_core=said.threads_per_core,
+        allowed_cpus=None,
+        core_cpus=None,
+        physical_cores=None,
+        caches=None,
+        last_level_cache_bytes=said.last_level_cache_bytes,
+        last_level_cache_shared_by=None,
+        governor=None,
+        frequency=None,
+        virtual_machine=said.virtual_machine,
+        flags=said.flags,
+    )

@@ -13,11 +13,12 @@ import platform
 import shutil
 import signal
 import subprocess
-import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+_DEATH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ class Host(Protocol):
 
     def read(self, path: str) -> str | None: ...
 
+    def tail(self, path: str, size: int) -> str | None:
+        """The last `size` bytes of a file, from the first whole line on: for logs, which may be of any length."""
+
     def listdir(self, path: str) -> tuple[str, ...] | None:
         """Sorted names."""
 
@@ -79,7 +83,7 @@ class Host(Protocol):
         """Versions of installed Python distributions, None for one that is not; nothing is imported."""
 
 
-class _Folder:
+class Folder:
     """A tree of files, real or recorded, as the host sees it from its root."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -93,9 +97,19 @@ class _Folder:
 
     def read(self, path: str) -> str | None:
         try:
-            return self._at(path).read_text(encoding="utf-8", errors="replace")
+            return self._at(path).read_bytes().decode("utf-8", "replace")
         except (OSError, ValueError):
             return None
+
+    def tail(self, path: str, size: int) -> str | None:
+        try:
+            with self._at(path).open("rb") as file:
+                length = file.seek(0, os.SEEK_END)
+                file.seek(max(0, length - size))
+                kept = file.read(size)
+        except (OSError, ValueError):
+            return None
+        return last_lines(kept.decode("utf-8", "replace"), whole=length <= size)
 
     def listdir(self, path: str) -> tuple[str, ...] | None:
         try:
@@ -113,7 +127,7 @@ class _Folder:
             return None
 
 
-class LocalHost(_Folder):
+class LocalHost(Folder):
     """This machine. Another `root` replaces its files (and commands named by their path), nothing else."""
 
     def __init__(self, root: str | os.PathLike[str] = "/") -> None:
@@ -146,13 +160,17 @@ class LocalHost(_Folder):
             )
         except (OSError, ValueError):
             return None
-        with process:
-            try:
-                stdout, stderr = process.communicate(timeout=timeout)
-            except subprocess.TimeoutExpired as late:
-                # The whole session goes, so that no grandchild keeps the pipes open.
-                os.killpg(process.pid, signal.SIGKILL)
-                return Answer(None, _text(late.stdout), _text(late.stderr))
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as late:
+            # The whole session goes, so that no grandchild keeps the pipes open.
+            os.killpg(process.pid, signal.SIGKILL)
+            _leave(process)
+            return Answer(None, _text(late.stdout), _text(late.stderr))
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            _leave(process)
+            raise
         return Answer(process.returncode, _text(stdout), _text(stderr))
 
     def recorded(self) -> tuple[str, ...] | None:
@@ -194,6 +212,9 @@ class PassingHost:
     def read(self, path: str) -> str | None:
         return self._host.read(path)
 
+    def tail(self, path: str, size: int) -> str | None:
+        return self._host.tail(path, size)
+
     def listdir(self, path: str) -> tuple[str, ...] | None:
         return self._host.listdir(path)
 
@@ -222,35 +243,19 @@ class PassingHost:
         return self._host.packages(names)
 
 
-class RecordedHost(_Folder):
-    """A host as files: the folder mirrors its absolute paths, and `commands/` holds what commands printed.
+def _leave(process: subprocess.Popen[bytes]) -> None:
+    """A tool that waits in its driver does not die of SIGKILL, so it is not waited for."""
+    try:
+        process.communicate(timeout=_DEATH_SECONDS)
+    except (subprocess.TimeoutExpired, ValueError):
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
 
-    The output of a command lies in a file named as it was typed, with `/` as `%2F`: `commands/npu-smi info -l`.
-    """
 
-    @property
-    def environ(self) -> Mapping[str, str]:
-        pairs = (entry.partition("=") for entry in (self.read("/proc/self/environ") or "").split("\0"))
-        return {name: value for name, equals, value in pairs if equals}
-
-    def space(self, path: str) -> Space | None:
-        return None
-
-    def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
-        printed = self.read("/commands/" + urllib.parse.quote(" ".join(argv), safe=" "))
-        return None if printed is None else Answer(0, printed, "")
-
-    def recorded(self) -> tuple[str, ...] | None:
-        return tuple(urllib.parse.unquote(name) for name in self.listdir("/commands") or ())
-
-    def addresses(self) -> Mapping[str, tuple[tuple[str, str | None], ...]] | None:
-        return None
-
-    def runtime(self) -> Runtime | None:
-        return None
-
-    def packages(self, names: Sequence[str]) -> Mapping[str, str | None] | None:
-        return None
+def last_lines(text: str, whole: bool) -> str:
+    """The end of a text, without its first line where that may have been cut."""
+    return text if whole else text.partition("\n")[2]
 
 
 def _version(name: str) -> str | None:

@@ -1,12 +1,13 @@
 """NUMA nodes: which CPUs and how much memory each has, and how far they are from each other.
 
-Source: /sys/devices/system/node. May import: probes.
+Source: /sys/devices/system/node; where a recording has none of it, `numactl -H` or `lscpu`. May import: probes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from probes import lscpu, numactl
 from probes.host import Host
 from probes.kernel_text import count, cpu_list, fields, kibibytes
 
@@ -37,7 +38,7 @@ def read(host: Host) -> NumaFacts:
     names = host.listdir(_NODES)
     ids = sorted(found for name in names or () if (found := node_id(name)) is not None)
     return NumaFacts(
-        nodes=None if names is None else tuple(_node(host, found) for found in ids),
+        nodes=_of_commands(host) if names is None else tuple(_node(host, found) for found in ids),
         balancing=None if balancing is None else balancing > 0,
     )
 
@@ -56,6 +57,17 @@ def _node(host: Host, node: int) -> NumaNode:
         memory_free_bytes=free,
         distances=parse_distances(host.read(f"{folder}/distance")),
     )
+
+
+def _of_commands(host: Host) -> tuple[NumaNode, ...] | None:
+    if told := numactl.recorded(host):
+        return tuple(
+            NumaNode(number, node.cpus, node.memory_bytes, node.memory_free_bytes, node.distances)
+            for number, node in told.items()
+        )
+    said = lscpu.recorded(host)
+    nodes = said.nodes if said else {}
+    return tuple(NumaNode(node, nodes[node], None, None, None) for node in sorted(nodes)) or None
 
 
 def parse_memory(text: str | None) -> tuple[int | None, int | None]:

@@ -65,7 +65,8 @@ class Said:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`source`: the command or file, as it could be typed. `reason`: the tool's words or ours, where it told nothing or
-    told it in an odd way. `lines`: value -> the line it stood in."""
+    told it in an odd way. `lines`: value -> the line it stood in. `identities`: serial numbers and the like, where they
+    are asked for."""
 
     source: str
     state: State
@@ -74,6 +75,7 @@ class Reading:
     counters: Mapping[str, int] = field(default_factory=dict)
     momentary: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)
+    identities: Mapping[str, str] = field(default_factory=dict)
 
 
 def told(source: str, said: Said, reason: str | None = None) -> Reading:

@@ -9,6 +9,7 @@ May import: probes.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from probes.host import Answer, Host, PassingHost
+from probes.identities import found, hidden
 from probes.reading import Reading, Said, State, told
 from probes.tool_text import clean, lines
 
@@ -54,22 +56,36 @@ def _nobody(line: str) -> None:
 
 
 class Visit(PassingHost):
-    """A host as it is asked on one occasion. `hurry`: only quick questions. `tell` hears of each before it is asked."""
+    """A host as it is asked on one occasion. `hurry`: only quick questions. `tell` hears of each before it is asked.
+    `identities`: serial numbers and the like are shown. `seconds`: for all questions to tools together."""
 
-    def __init__(self, host: Host, hurry: bool = False, tell: Callable[[str], None] = _nobody) -> None:
+    def __init__(
+        self,
+        host: Host,
+        hurry: bool = False,
+        tell: Callable[[str], None] = _nobody,
+        identities: bool = False,
+        seconds: float | None = None,
+    ) -> None:
         super().__init__(host)
         self._hurry = hurry
+        self._identities = identities
         self._tell = tell
+        self._ends = math.inf if seconds is None else time.monotonic() + seconds
         self._hung: dict[str, str] = {}
 
     def ask(self, tool: Tool, query: Query, **which: object) -> Reading:
-        """What a tool says. Good output counts, however the tool ended. Raises nothing."""
-        words = shlex.split(query.words.format(**which))
+        """What a tool says. Good output counts, however the tool ended. A value of `which` that is a list stands for
+        several words. Raises nothing."""
+        words = shlex.split(query.words.format(**{name: _typed(value) for name, value in which.items()}))
         source = shlex.join([tool.name, *words])
         if self._hurry and not query.quick:
             return Reading(source, State.UNASKED, "not asked in a quick look")
         if tool.name in self._hung:
             return Reading(source, State.LATE, f"not asked: {self._hung[tool.name]}")
+        query = replace(query, seconds=min(query.seconds, self._ends - time.monotonic()))
+        if query.seconds <= 0:
+            return Reading(source, State.UNASKED, "the time for looking was used up")
         with self._turn() as mine:
             if not mine:
                 return Reading(source, State.REFUSED, "another opsdist on this host is asking its tools")
@@ -78,8 +94,11 @@ class Visit(PassingHost):
         if answer is None:
             return Reading(source, State.ABSENT, f"there is no {tool.name} here")
         if answer.exit_code is None:
-            self._hung[tool.name] = f"`{source}` had not ended after {query.seconds:g} s"
-        return understood(tool, query, source, answer)
+            self._hung[tool.name] = f"`{source}` had not ended after {query.seconds:.3g} s"
+        reading = understood(tool, query, source, answer)
+        if self._identities:
+            return replace(reading, identities=found(answer.stdout))
+        return replace(reading, lines={name: hidden(line) for name, line in reading.lines.items()})
 
     def ask_all(self, tool: Tool, queries: Iterable[Query], **which: object) -> dict[str, Reading]:
         """By the query's name; none of those for which there is no tool here."""
@@ -106,17 +125,22 @@ class Visit(PassingHost):
             os.close(descriptor)
 
 
+def _typed(value: object) -> str:
+    return shlex.join(map(str, value)) if isinstance(value, list | tuple) else shlex.quote(str(value))
+
+
 def understood(tool: Tool, query: Query, source: str, answer: Answer) -> Reading:
     """An answer as a reading."""
     late = answer.exit_code is None
-    said = query.parse(answer.stdout)
+    # What a tool says of its end stands on the other stream, after what it had said before.
+    said = query.parse(f"{answer.stdout}\n{answer.stderr}" if answer.exit_code else answer.stdout)
     if said:
         reason = "it did not end and was killed" if late else None
         if answer.exit_code:
             reason = f"exit status {answer.exit_code} after that"
         return replace(told(source, said, reason), state=State.LATE if late else State.TOLD)
     if late:
-        return Reading(source, State.LATE, f"no end after {query.seconds:g} s, it was killed")
+        return Reading(source, State.LATE, f"no end after {query.seconds:.3g} s, it was killed")
     words = clean(answer.stdout + "\n" + answer.stderr)
     for pattern, state in tool.messages:
         if match := re.search(rf"^.*(?:{pattern}).*$", words, re.IGNORECASE | re.MULTILINE):

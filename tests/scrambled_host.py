@@ -42,6 +42,9 @@ class ScrambledHost:
     def read(self, path: str) -> str | None:
         return self._pick(path)
 
+    def tail(self, path: str, size: int) -> str | None:
+        return self._pick(path)
+
     def listdir(self, path: str) -> tuple[str, ...] | None:
         return None if self._pick(path) is None else ("eth0", "index0", "node1", "nodeX", *self._words(path))
 

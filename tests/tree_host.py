@@ -23,7 +23,7 @@ class TreeHost(LocalHost):
         self.system: Runtime | None = None
         self.installed: Mapping[str, str | None] | None = None
         self.tools: dict[str, str | Answer] | None = None
-        """What commands answer, by the command without the folder of its program; by default they are really run."""
+        """What commands answer, without the folder of their program; by default those in the tree are run."""
 
     def write(self, files: Mapping[str, str], links: Mapping[str, str] | None = None) -> TreeHost:
         """Files as {path: text} and links as {path: target}; a file's text is written with a line end."""
@@ -43,7 +43,7 @@ class TreeHost(LocalHost):
 
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
         if self.tools is None:
-            return super().run(argv, timeout)
+            return super().run(argv, timeout) if argv[0].startswith("/") else None
         answer = self.tools.get(" ".join([posixpath.basename(argv[0]), *argv[1:]]))
         return Answer(0, answer, "") if isinstance(answer, str) else answer
 

@@ -1,15 +1,15 @@
 """Ascend NPUs: which there are, and what the vendor's tools say of them.
 
-Which there are is told by the devices' files in /dev, by /etc/hccn.conf and by `npu-smi info -m`; see `identity`.
+Which there are is told by the devices' files in /dev, by /etc/hccn.conf and by npu-smi; see `identity`.
 May import: probes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from probes.ascend import hccn, npu_smi
+from probes.ascend import config, hccn, npu_smi, ranktable, versions
 from probes.ascend.config import CONFIGURATION, parse_addresses
 from probes.ascend.identity import Identity, identities
 from probes.reading import Reading
@@ -35,30 +35,44 @@ class AscendDevice:
 @dataclass(frozen=True, slots=True)
 class AscendFacts:
     """Devices that anything knows of, by id; None where nothing could be asked. `configured`: there is an
-    /etc/hccn.conf; None where it cannot be read. `readings`: what tools say of all devices together."""
+    /etc/hccn.conf; None where it cannot be read. `unclaimed`: PCI addresses of NPUs that lspci lists and that are of
+    none of the devices, as far as their addresses are known. `readings`: what tools say of all devices together."""
 
     devices: tuple[AscendDevice, ...] | None
     configured: bool | None
     readings: Mapping[str, Reading] = field(default_factory=dict)
+    unclaimed: tuple[str, ...] | None = None
 
 
 def read(visit: Visit) -> AscendFacts:
     text = visit.read(CONFIGURATION)
     addresses = parse_addresses(text or "")
-    readings = npu_smi.of_host(visit)
-    known = identities(visit, set(addresses), readings)
+    smi = npu_smi.of_host(visit)
+    readings = {
+        **npu_smi.without_rows(smi), **config.of_host(text), **versions.of_host(visit), **ranktable.of_host(visit)
+    }  # fmt: skip
+    known = identities(visit, set(addresses), smi)
     absent = visit.listdir("/etc") is not None and not visit.exists(CONFIGURATION)
+    devices = [_device(visit, smi, identity, addresses.get(identity.id)) for identity in known or ()]
     return AscendFacts(
-        devices=None
-        if known is None
-        else tuple(_device(visit, identity, addresses.get(identity.id)) for identity in known),
+        devices=None if known is None else tuple(devices),
         configured=True if text is not None else False if absent else None,
         readings=readings,
+        unclaimed=_unclaimed(smi, [device.bus for device in devices]),
     )
 
 
-def _device(visit: Visit, identity: Identity, address: str | None) -> AscendDevice:
-    readings = {**npu_smi.of_device(visit, identity), **hccn.of_device(visit, identity)}
+def _unclaimed(smi: Mapping[str, Reading], claimed: Sequence[str | None]) -> tuple[str, ...] | None:
+    """None where it cannot be said, since somebody does not tell PCI addresses."""
+    if "lspci" not in smi or not any(claimed):
+        return None
+    return tuple(bus for bus in smi["lspci"].momentary.get("buses", ()) if bus not in claimed)
+
+
+def _device(visit: Visit, smi: Mapping[str, Reading], identity: Identity, address: str | None) -> AscendDevice:
+    readings = {
+        **npu_smi.row_of(smi, identity), **npu_smi.of_device(visit, identity), **hccn.of_device(visit, identity)
+    }  # fmt: skip
     told = readings["ip"].values.get("address") if "ip" in readings else None
     return AscendDevice(
         identity.id, identity.present, address or told, identity.card, identity.chip, identity.logical, identity.name,

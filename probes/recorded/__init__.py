@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from probes.errors import ProbeError
-from probes.host import Host, RecordedHost
+from probes.host import Host
 from probes.recorded import outputs
+from probes.recorded.folder import INDEX, RecordedHost
 from probes.recorded.texthost import TextHost
 
-_TREE = ("host.json", "proc", "sys", "etc", "dev", "usr", "var", "commands")
+_TREE = (INDEX, "proc", "sys", "etc", "dev", "usr", "var", "commands")
 """Names that a folder has which mirrors a host."""
 _SOURCES = (".source.txt",)
 """Ends of names of texts about an output."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 _PROMPT = re.compile(r"^\s*(?:\[[^\]]*\]|[\w.-]+@[^\s#$]+)?\s*[#$>]\s+")
 _OWN_CHOICE = re.compile(r"(--query-[a-z-]+)=.*")
@@ -39,6 +39,12 @@ def looser(words: Sequence[str]) -> Iterator[Sequence[str]]:
         place = words.index("-c")
         if list(words[place + 1 : place + 2]) == ["0"]:
             yield [*words[:place], *words[place + 2 :]]
+
+
+def typed(recorded: Iterable[str] | None, program: str) -> list[list[str]]:
+    """The words after a program's name in each of the lines that were recorded of it; none of a living host."""
+    lines = (words_of(line) for line in recorded or ())
+    return [words[1:] for words in lines if words[:1] == [program]]
 
 
 def _options(words: Sequence[str]) -> Iterator[str]:

@@ -30,12 +30,13 @@ COMMANDS: Mapping[str, str] = {
     "npu-smi_dcmi": "npu-smi info",
     "npu-smi_error": "npu-smi info -t hccl",
     "npu-smi_": "npu-smi info -t {question} -i {device} -c 0",
+    "npu-smi": "npu-smi info",
     "hccn_tool": "hccn_tool -i {device} -link -g",
     "hccn_permission": "hccn_tool -i {device} -link -g",
     "hccn_vm": "hccn_tool -i {device} -link -g",
     "hccn_": "hccn_tool -i {device} -{question} -g",
     "nvidia-smi_topo_m": "nvidia-smi topo -m",
-    "nvidia-smi_topo_p2p": "nvidia-smi topo -p2p rw",
+    "nvidia-smi_topo_p2p": "nvidia-smi topo -p2p r",
     "nvidia-smi_nvlink_s": "nvidia-smi nvlink -s",
     "nvidia-smi_nvlink_e": "nvidia-smi nvlink -e",
     "nvidia-smi_query_gpu": "nvidia-smi --query-gpu --format=csv",
@@ -43,23 +44,33 @@ COMMANDS: Mapping[str, str] = {
     "nvidia-smi_query_compute": "nvidia-smi --query-compute-apps --format=csv",
     "nvidia-smi_q": "nvidia-smi -q",
     "nvidia-smi_": "nvidia-smi",
+    "systemctl_nvidia": "systemctl is-active nvidia-fabricmanager",
+    "systemctl_fabricmanager": "systemctl is-active nvidia-fabricmanager",
+    "fabricmanager_state": "systemctl is-active nvidia-fabricmanager",
     "dcgmi_nvlink_e": "dcgmi nvlink -e -g {device}",
     "dcgmi_nvlink_s": "dcgmi nvlink -s",
     "dcgmi_discovery": "dcgmi discovery -l",
     "dcgmi_health": "dcgmi health -g 0 -c",
     "rocm-smi_showtopo": "rocm-smi --showtopo",
+    "rocm-smi_showbus": "rocm-smi --showbus",
     "rocm-smi_": "rocm-smi",
     "amd-smi_topology": "amd-smi topology",
     "amd-smi_metric_throttle": "amd-smi metric --throttle",
     "amd-smi_metric_pcie": "amd-smi metric --pcie",
     "amd-smi_metric_ecc": "amd-smi metric --ecc",
     "amd-smi_bad_pages": "amd-smi bad-pages",
+    "amd-smi_bad-pages": "amd-smi bad-pages",
+    "amd-smi_static_bus": "amd-smi static --bus",
+    "amd-smi_static_asic": "amd-smi static --asic",
     "amd-smi_static": "amd-smi static --driver",
+    "amd-smi_list": "amd-smi list",
     "amd-smi_version": "amd-smi version",
     "ibstatus": "ibstatus",
     "ibstat": "ibstat",
     "ibv_devinfo": "ibv_devinfo",
+    "rdma_j_link": "rdma -j link",
     "rdma_link": "rdma link",
+    "ofed_info": "ofed_info -s",
     "ip_j_link": "ip -j link",
     "ip_j_addr": "ip -j addr",
     "lscpu": "lscpu",
@@ -70,6 +81,11 @@ COMMANDS: Mapping[str, str] = {
     "dmesg": "dmesg",
     "chronyc": "chronyc tracking",
     "timedatectl": "timedatectl show",
+    "numactl": "numactl -H",
+    "ulimit": "ulimit -a",
+    "pip_list": "pip list",
+    "pip_freeze": "pip freeze",
+    "uname": "uname -a",
 }
 """Beginning of a name -> the command; the first that fits counts. {question}: what follows in the name, as far as it is
 one of QUESTIONS."""
@@ -93,18 +109,39 @@ FILES: Mapping[str, str] = {
     "firmware_version.info": "/usr/local/Ascend/firmware/version.info",
     "ascend_toolkit_install.info_cann8.5": "/usr/local/Ascend/cann/aarch64-linux/ascend_toolkit_install.info",
     "ascend_toolkit_install.info": "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/ascend_toolkit_install.info",
+    "ascend_nnae_install.info": "/usr/local/Ascend/nnae/latest/ascend_nnae_install.info",
+    "version.cfg": "/usr/local/Ascend/ascend-toolkit/latest/version.cfg",
     "syslog": "/var/log/syslog",
+    "messages": "/var/log/messages",
+    "kern": "/var/log/kern.log",
+    "journal": "/var/log/kern.log",
+    "bonding": "/proc/net/bonding/bond0",
+    "proc_net_bonding": "/proc/net/bonding/bond0",
     "fabricmanager_log": "/var/log/fabricmanager.log",
     "nccl_topo": "/var/run/nvidia-topologyd/virtualTopology.xml",
     "rank_table": "/etc/rank_table.json",
+    "proc_self_limits": "/proc/self/limits",
+    "meminfo": "/proc/meminfo",
+    "cpuinfo": "/proc/cpuinfo",
+    "os-release": "/etc/os-release",
+    "nccl.conf": "/etc/nccl.conf",
 }
 """Beginning of a name -> the file of the host."""
+
+_IN_PARTS = ("dmesg", "lspci", "lspci -vvv", "pip list")
+"""Several files may hold parts of these: lines of one log, blocks of one list."""
 
 NO_PROBES = ("hccl_test", "nccl_tests", "INDEX", "README")
 """Outputs of benchmarks, and texts about a collection."""
 
 _DUMP_LINE = re.compile(r"(/\S+)\t(.*)")
-_SETTINGS_FOR = re.compile(r"^Settings for (\S+?):", re.MULTILINE)
+_ETHTOOL = {
+    "Settings": "ethtool",
+    "FEC parameters": "ethtool --show-fec",
+    "Pause parameters": "ethtool -a",
+}
+_OF_INTERFACE = re.compile(rf"^({'|'.join(_ETHTOOL)}) for (\S+?):", re.MULTILINE)
+"""How each answer of ethtool begins; a text may hold those of several interfaces."""
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 _BY_DEVICE = re.compile(r"^/sys/bus/pci/devices/[^/]+/(infiniband|net)/(.*)$")
 
@@ -142,8 +179,11 @@ def _place(found: Outputs, name: str, text: str) -> bool:
     if dump := _DUMP_LINE.findall(text):
         _dumped(found, dump)
         return True
-    if match := _SETTINGS_FOR.search(text):
-        return _put(found, f"ethtool {match[1]}", name, text)
+    if blocks := list(_OF_INTERFACE.finditer(text)):
+        ends = [*(block.start() for block in blocks[1:]), len(text)]
+        for block, end in zip(blocks, ends, strict=True):
+            _put(found, f"{_ETHTOOL[block[1]]} {block[2]}", name, text[block.start() : end])
+        return True
     if name.startswith(("slurm_env", "env")):
         found.environ |= dict(_VARIABLE.findall(text))
         return True
@@ -170,6 +210,9 @@ def _filled(command: str, beginning: str, name: str) -> str | None:
 
 def _put(found: Outputs, line: str, name: str, text: str) -> bool:
     answer = Answer(0, text, "")
+    if line in _IN_PARTS and line in found.commands:
+        found.commands[line] = Answer(0, f"{found.commands[line].stdout}\n{text}", "")
+        return True
     if "{device}" not in line:
         if line in found.commands:
             found.twice.append(name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from probes.host import Answer, Runtime, Space
+from probes.host import Answer, Runtime, Space, last_lines
 from probes.recorded import commandline
 
 
@@ -33,6 +33,10 @@ class TextHost:
 
     def read(self, path: str) -> str | None:
         return self._files.get(path)
+
+    def tail(self, path: str, size: int) -> str | None:
+        text = self._files.get(path)
+        return None if text is None else last_lines(text[-size:], whole=len(text) <= size)
 
     def listdir(self, path: str) -> tuple[str, ...] | None:
         found = self._folders.get(path.rstrip("/") or "/")

@@ -15,9 +15,14 @@ from probes.recorded.commandline import words_of
 from probes.tool_text import clean
 
 _PROGRAMS = frozenset({
-    "npu-smi", "hccn_tool", "nvidia-smi", "dcgmi", "rocm-smi", "amd-smi", "ibstat", "ibstatus", "ibv_devinfo", "rdma",
-    "ethtool", "ip", "lspci", "lscpu", "dmesg", "cat", "date", "pip", "pip3", "chronyc", "timedatectl", "uname",
+    "npu-smi", "hccn_tool", "nvidia-smi", "dcgmi", "rocm-smi", "amd-smi", "ibstat", "ibstatus", "ibv_devinfo",
+    "rdma", "ethtool", "ip", "lspci", "lscpu", "dmesg", "cat", "date", "pip", "pip3", "chronyc", "timedatectl",
+    "uname", "systemctl", "ofed_info", "numactl",
 })  # fmt: skip
+
+
+_IN_PARTS = ("pip list", "pip3 list")
+"""Asked several times, each time for a part: `pip list | grep torch`."""
 
 
 @dataclass(slots=True)
@@ -32,10 +37,13 @@ def parse(text: str) -> Transcript:
     found = Transcript()
     for line, output in _blocks(text):
         words = words_of(line)
+        typed = " ".join(words)
         if words[0] == "cat" and len(words) == 2:
             found.files.setdefault(words[1], output)
+        elif typed in _IN_PARTS and typed in found.commands:
+            found.commands[typed] = Answer(0, f"{found.commands[typed].stdout}\n{output}", "")
         elif words[0] != "cat":
-            found.commands.setdefault(" ".join(words), Answer(0, output, ""))
+            found.commands.setdefault(typed, Answer(0, output, ""))
     return found
 
 
@@ -67,8 +75,14 @@ def _is_command(line: str) -> bool:
 
 
 _VERBS: Mapping[str, tuple[str, ...]] = {
-    "npu-smi": ("info",), "nvidia-smi": ("topo", "nvlink"), "dcgmi": ("nvlink", "discovery", "health"),
-    "amd-smi": ("topology", "metric", "static", "list", "version"), "rdma": ("link",), "ip": ("link", "addr"),
-    "chronyc": ("tracking",), "timedatectl": ("show", "status"), "pip": ("list", "show"), "pip3": ("list", "show"),
-    "ethtool": (), "date": (), "lspci": (),
-}  # fmt: skip
+    "npu-smi": ("info",),
+    "nvidia-smi": ("topo", "nvlink"),
+    "dcgmi": ("nvlink", "discovery", "health"),
+    "amd-smi": ("topology", "metric", "static", "list", "version", "bad-pages"),
+    "rdma": ("link",),
+    "systemctl": ("is-active",),
+    "chronyc": ("tracking",),
+    "timedatectl": ("show", "status"),
+    "pip": ("list", "show"),
+    "pip3": ("list", "show"),
+}

@@ -44,6 +44,32 @@ def test_v2_takes_the_tightest_ancestor(tree: TreeHost) -> None:
     assert (facts.cpu_quota, facts.cpus, facts.pids_limit) == (1.5, (4, 5, 6, 7), 300)
 
 
+@pytest.mark.parametrize("events", ["low 0\noom 9\noom_kill 3\noom_group_kill 1", "low 0;oom 9;oom_kill 3"])
+def test_kills_are_counted_by_the_nearest_group_that_counts(tree: TreeHost, events: str) -> None:
+    v2(tree, {"/batch/job/memory.events": events, "/batch/memory.events": "oom_kill 8"})
+    assert cgroup.read(tree).oom_kills == 3
+
+
+def test_kills_of_v1(tree: TreeHost) -> None:
+    tree.write({
+        "/proc/self/cgroup": "4:memory:/run",
+        "/proc/self/mountinfo": "41 30 0:2 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
+        f"{TOP}/memory/run/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2",
+    })  # fmt: skip
+    assert cgroup.read(tree).oom_kills == 2
+
+
+def test_a_recording_without_mounts_is_of_version_2_at_its_usual_place(tree: TreeHost) -> None:
+    tree.write({"/proc/self/cgroup": "0::/a/b", f"{TOP}/a/memory.max": "64", f"{TOP}/a/b/memory.max": "max"})
+    facts = cgroup.read(tree)
+    assert (facts.version, facts.memory_limit_bytes) == ("v2", 64)
+
+
+def test_a_recording_without_mounts_of_version_1_tells_nothing(tree: TreeHost) -> None:
+    tree.write({"/proc/self/cgroup": "4:memory:/a\n0::/a", f"{TOP}/a/memory.max": "64"})
+    assert cgroup.read(tree).memory_limit_bytes is None
+
+
 def test_file_cache_is_not_use(tree: TreeHost) -> None:
     v2(tree, {"/memory.max": "1000", "/memory.current": "900", "/memory.stat": "anon 300\ninactive_file 500"}, "/")
     facts = cgroup.read(tree)
@@ -78,7 +104,7 @@ def test_what_cannot_be_seen_is_unknown(tree: TreeHost) -> None:
     facts = cgroup.read(v2(tree, {}))
     assert facts.version == "v2"
     assert (facts.memory_limit_bytes, facts.memory_headroom_bytes, facts.cpu_quota, facts.pids_limit) == (None,) * 4
-    assert cgroup.read(TreeHost(tree.folder / "nowhere")) == cgroup.CgroupFacts(*[None] * 9)
+    assert cgroup.read(TreeHost(tree.folder / "nowhere")) == cgroup.CgroupFacts(*[None] * 10)
 
 
 def test_v1(tree: TreeHost) -> None:

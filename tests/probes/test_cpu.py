@@ -6,6 +6,7 @@ import pytest
 
 from probes import cpu
 from probes.cpu_model import flags, model
+from probes.frequency import Frequency
 from probes.host import Runtime
 from tests.tree_host import TreeHost
 
@@ -112,3 +113,45 @@ def test_model_and_flags_of_arm() -> None:
     assert model(text.replace("0x48", "0x77")) == "implementer 0x77 part 0xabc"
     assert flags(text) == ("asimd", "sve")
     assert (model(None), flags(None), model(""), flags("flags:")) == (None, None, None, ())
+
+
+def test_governors_and_the_bounds_of_the_frequency(tree: TreeHost) -> None:
+    path = f"{CPUS}/cpu{{}}/cpufreq/{{}}"
+    tree.write({
+        f"{CPUS}/online": "0-2",
+        "/proc/self/status": "Cpus_allowed_list:\t0",
+        path.format(0, "scaling_governor"): "performance",
+        path.format(1, "scaling_governor"): "performance",
+        path.format(2, "scaling_governor"): "powersave",
+        path.format(0, "scaling_min_freq"): "800000",
+        path.format(1, "scaling_min_freq"): "900000",
+        path.format(0, "scaling_max_freq"): "3000000",
+        path.format(1, "scaling_max_freq"): "2000000",
+        path.format(0, "cpuinfo_max_freq"): "3000000",
+    })  # fmt: skip
+    facts = cpu.read(tree)
+    assert facts.governor == "performance, powersave"  # of all CPUs, not only of those allowed
+    assert facts.frequency == Frequency({"performance": 2, "powersave": 1}, 800_000_000, 2_000_000_000, 3_000_000_000)
+
+
+def maker(vendor: str, product: str = "", cpuinfo: str = "Features: fp") -> dict[str, str]:
+    names = {"/sys/class/dmi/id/sys_vendor": vendor, "/sys/class/dmi/id/product_name": product}
+    return {"/proc/cpuinfo": cpuinfo, **names}
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({"/proc/cpuinfo": "flags: fpu"}, None),
+        ({"/proc/cpuinfo": "flags: fpu hypervisor"}, "of unknown kind"),
+        (maker("QEMU", cpuinfo="flags: hypervisor"), "kvm"),
+        (maker("Google Compute Engine", cpuinfo="flags: fpu"), None),  # x86 says whether it is one
+        (maker("Microsoft Corporation", "Virtual Machine"), "hyper-v"),
+        (maker("Amazon EC2", "c9.large"), "amazon"),
+        (maker("Amazon EC2", "c9.metal"), None),
+        ({"/sys/hypervisor/type": "xen"}, "xen"),
+        ({"/proc/device-tree/hypervisor/compatible": "linux,kvm", "/proc/cpuinfo": "Features: fp"}, "of unknown kind"),
+    ],
+)
+def test_virtual_machines(tree: TreeHost, files: dict[str, str], kind: str | None) -> None:
+    assert cpu.read(tree.write(files)).virtual_machine == kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from probes.host import Answer, LocalHost, RecordedHost, Space
+from probes.host import Answer, LocalHost, Space
+from probes.recorded.folder import RecordedHost
+from probes.recorded.texthost import TextHost
 
 
 def test_what_is_missing_is_unknown(tmp_path: Path) -> None:
@@ -70,6 +73,18 @@ def test_a_command_past_its_deadline_is_killed_with_its_children(tmp_path: Path)
     assert data == b""
 
 
+@pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
+def test_a_command_that_cannot_be_killed_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that waits in its driver."""
+    spared = []
+    monkeypatch.setattr("probes.host._DEATH_SECONDS", 0.01)
+    monkeypatch.setattr(os, "killpg", lambda group, number: spared.append(group))
+    assert LocalHost().run(["sh", "-c", "echo half; exec tail -f /dev/null"], timeout=0.5) == Answer(None, "half\n", "")
+    monkeypatch.undo()
+    (group,) = spared
+    os.killpg(group, signal.SIGKILL)
+
+
 def test_space_is_in_bytes_and_free_is_what_anyone_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = SimpleNamespace(f_bsize=1, f_frsize=4096, f_blocks=100, f_bfree=50, f_bavail=30)
     monkeypatch.setattr(os, "statvfs", lambda path: blocks)
@@ -117,3 +132,13 @@ def test_a_recorded_host_answers_from_its_folder_only(tmp_path: Path) -> None:
     assert host.run(["/usr/bin/mpirun", "--version"], timeout=1) == Answer(0, "mpirun 1.2\n", "")
     assert host.run(["hostname"], timeout=1) is None
     assert (host.space("/"), host.addresses(), host.runtime(), host.packages(["numpy"])) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("size", "kept"), [(100, "eins\nzwei\ndrei\n"), (15, "eins\nzwei\ndrei\n"), (14, "zwei\ndrei\n"), (1, "")]
+)
+def test_the_end_of_a_log_begins_with_a_whole_line(tmp_path: Path, size: int, kept: str) -> None:
+    (tmp_path / "log").write_text("eins\nzwei\ndrei\n")
+    assert LocalHost(tmp_path).tail("/log", size) == kept
+    assert TextHost({"/log": "eins\nzwei\ndrei\n"}, {}).tail("/log", size) == kept
+    assert LocalHost(tmp_path).tail("/none", size) is None

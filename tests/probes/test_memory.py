@@ -20,10 +20,16 @@ Hugepagesize:      2048 kB"""
 
 def test_read(tree: TreeHost) -> None:
     tree.spaces["/dev/shm"] = Space(total=5000, free=3000)
-    tree.write({"/proc/meminfo": MEMINFO, "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never"})
+    tree.write({
+        "/proc/meminfo": MEMINFO,
+        "/proc/vmstat": "nr_oom_kill 5\noom_kill 7\nthp_x 1",
+        "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+        "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size": "2097152",
+    })  # fmt: skip
     assert memory.read(tree) == memory.MemoryFacts(
         total_bytes=1000 * 1024,
         available_bytes=400 * 1024,
+        page_bytes=4096,
         swap_bytes=64 * 1024,
         swap_free_bytes=32 * 1024,
         huge_pages=6,
@@ -32,6 +38,7 @@ def test_read(tree: TreeHost) -> None:
         transparent_huge_pages="madvise",
         shm_bytes=5000,
         shm_free_bytes=3000,
+        oom_kills=7,
     )
 
 
@@ -49,7 +56,15 @@ def test_available_is_the_least_of_host_and_control_group(tree: TreeHost, limit:
 
 def test_unknown_without_files(tree: TreeHost) -> None:
     assert memory.available_bytes(tree) is None
-    assert memory.read(tree) == memory.MemoryFacts(*[None] * 10)
+    assert memory.read(tree) == memory.MemoryFacts(*[None] * 12)
+
+
+@pytest.mark.parametrize(
+    ("huge", "page"),
+    [("2097152", 4096), ("33554432", 16384), ("536870912", 65536), ("3000000", None), ("0", None), ("x", None)],
+)
+def test_the_size_of_a_page_by_that_of_a_huge_one(huge: str, page: int | None) -> None:
+    assert memory.parse_page_size(huge) == page
 
 
 def test_a_choice_needs_brackets() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from probes import software
-from probes.host import Runtime
+from probes.host import Answer, Runtime
+from probes.recorded.texthost import TextHost
 from tests.tree_host import TreeHost
 
 
@@ -22,7 +25,7 @@ def test_read(tree: TreeHost) -> None:
     )
     facts = software.read(tree)
     assert facts == software.SoftwareFacts(
-        "Made Up Linux 7", "9.1.0-made", "libc 5", "3.99.1", {"numpy": "9.9", "torch": None}, ()
+        "Made Up Linux 7", "9.1.0-made", "libc 5", "3.99.1", {"numpy": "9.9", "torch": None}, (), (), None, None, None
     )
 
 
@@ -49,4 +52,34 @@ def test_os_release_is_found_in_its_second_place(tree: TreeHost) -> None:
 
 
 def test_unknown_without_files(tree: TreeHost) -> None:
-    assert software.read(tree) == software.SoftwareFacts(None, None, None, None, None, ())
+    assert software.read(tree) == software.SoftwareFacts(None, None, None, None, None, (), (), None, None, None)
+
+
+def test_recorded_lists_of_packages_and_the_kernel() -> None:
+    listed = "Package    Version\n---------- -------\nTorch_NPU  2.6.0.post3\nmpi4py     9.9\nother      1\n"
+    commands = {"pip list": Answer(0, listed, ""), "uname -a": Answer(0, "Linux node7 9.1.0-made #1 SMP x86_64\n", "")}
+    facts = software.read(TextHost({}, commands))
+    assert facts.kernel == "9.1.0-made"
+    assert facts.packages is not None
+    told = {name: version for name, version in facts.packages.items() if version}
+    assert told == {"torch_npu": "2.6.0.post3", "mpi4py": "9.9"}
+    assert facts.packages["torch"] is None  # the whole list does not have it
+
+
+def test_a_freeze_tells_as_much_as_a_list() -> None:
+    assert software.parse_packages("torch==9.1\nx @ file:///y\n") == {"torch": "9.1"}
+    assert software.parse_packages("torch-npu    9.1.0\n") == {"torch_npu": "9.1.0"}  # what grep has left of a list
+    assert software.parse_packages("") is None
+    assert software.parse_packages(None) is None
+
+
+@given(st.text())
+def test_no_list_of_packages_is_too_strange(text: str) -> None:
+    assert software.parse_packages(text) is None or text
+    assert "torch" in (software.parse_packages(f"Package Version\n{text}") or {})
+
+
+def test_a_kernel_is_told_by_a_whole_line() -> None:
+    assert software.parse_uname("Linux node7 9.1.0") is None
+    assert software.parse_uname("Other node7 9.1.0 #1") is None
+    assert software.parse_uname("Linux node7 9.1.0 #1") == "9.1.0"

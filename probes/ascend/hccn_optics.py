@@ -1,0 +1,47 @@
+"""Answers of `hccn_tool -optical`: the module of a port, its light, and the limits that it sets itself.
+
+Pure functions of text. May import: probes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from probes.ascend.hccn_words import fields, measured
+from probes.reading import Said
+
+_LANE = re.compile(r"(tx power|rx power|tx bias|host snr lane|media snr lane) ?([0-9]{1,2})")
+_LIMIT = re.compile(r"(temp|txpower|rxpower|vcc) (high|low) thres(?:hold)?")
+_FLAG = re.compile(r"(tx|rx) ?(los|lol) flag")
+_BITS = re.compile(r"0x[0-9a-f]{1,8}")
+_UNITS = {"mw": "mW", "dbm": "dBm", "uw": "uW"}
+
+
+def parse_optical(text: str) -> Said:
+    """`present`; of a moment `temperature`, `tx_power_0`, `media_snr_lane_0`, ... and the flags `rx_los`, whose bits
+    are lanes; and the module's own limits, as `rxpower_low`. Powers are in `unit`. Its serial number is left out."""
+    said = Said()
+    for key, value, line in fields(text):
+        if key == "present":
+            said.value("present", value.lower() == "present", line)
+        elif key == "high power enable reg":
+            said.value("high_power", value.lower() == "enabled", line)
+        elif key == "vendor part number" and value:
+            said.value("part", value, line)
+        elif flag := _FLAG.fullmatch(key):
+            if _BITS.fullmatch(value.lower()):
+                said.moment(f"{flag[1]}_{flag[2]}", int(value, 16), line)
+        elif (found := measured(value)) is not None:
+            _number(said, key, found, value, line)
+    return said
+
+
+def _number(said: Said, key: str, found: float, value: str, line: str) -> None:
+    if key in ("temperature", "vcc"):
+        said.moment(key, found, line)
+    elif lane := _LANE.fullmatch(key):
+        said.moment(f"{lane[1].replace(' ', '_')}_{lane[2]}", found, line)
+    elif limit := _LIMIT.fullmatch(key):
+        said.value(f"{limit[1]}_{limit[2]}", found, line)
+    if "power" in key and (unit := _UNITS.get(value.lower().split()[-1])):
+        said.value("unit", unit)

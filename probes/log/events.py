@@ -1,0 +1,113 @@
+"""Lines of logs as events. Pure functions of text. May import: probes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from probes.identities import hidden
+from probes.log.patterns import PATTERNS, WORDS, Pattern
+from probes.tool_text import lines
+
+_LONGEST = 1000
+"""Of a line; what stands behind is cut off."""
+_SHOWN = 300
+_MOST = 300
+"""Kinds of events on devices that are kept apart; a log has a handful."""
+
+_STAMPS = (
+    re.compile(r"(?:<\d{1,3}>)?\[\s*(\d{1,10}\.\d{3,9})\]"),
+    re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\]"),
+    re.compile(r"\[([A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d)\]"),
+    re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?)"),
+    re.compile(r"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?= )"),
+)
+"""What a line of a log begins with: seconds since the boot, or a date in one of the usual forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """`device`: a PCI address, an interface or what else the line names. `code`: the number of an Xid or the like.
+    `first` and `last`: when, in the log's own words. `line`: the last of `count` of them, as it stands in `source`;
+    what identifies a machine is hidden."""
+
+    kind: str
+    device: str | None
+    code: int | None
+    detail: str | None
+    count: int
+    first: str | None
+    last: str | None
+    line: str
+    source: str = "dmesg"
+
+
+def find(text: str) -> tuple[LogEvent, ...]:
+    """Folded by kind, device and code. One thing may be logged by several programs, in lines of different forms: it is
+    counted as often as the form that is there most often."""
+    forms: dict[tuple[int, str, str | None, int | None], LogEvent] = {}
+    for number, event in _each(text):
+        key = (number, event.kind, event.device, event.code)
+        if known := forms.get(key):
+            forms[key] = replace(event, count=known.count + 1, first=known.first)
+        elif len(forms) < _MOST:
+            forms[key] = event
+    return merged(forms.values())
+
+
+def merged(events: Iterable[LogEvent]) -> tuple[LogEvent, ...]:
+    """Of those that tell of the same, the one that counts most."""
+    best: dict[tuple[str, str | None, int | None], LogEvent] = {}
+    for event in events:
+        key = (event.kind, event.device, event.code)
+        if key not in best or event.count > best[key].count:
+            best[key] = event
+    return tuple(best.values())
+
+
+def looks_like_log(text: str) -> bool:
+    """Whether any line begins with a time."""
+    return any(stamp(line) for line in lines(text)[:200])
+
+
+def stamp(line: str) -> str | None:
+    return next((match[1].strip() for pattern in _STAMPS if (match := pattern.match(line))), None)
+
+
+def _each(text: str) -> Iterator[tuple[int, LogEvent]]:
+    for line in lines(text):
+        line = line[:_LONGEST].strip()
+        if any(word in line for word in WORDS):
+            yield from _event(line)
+
+
+def _event(line: str) -> Iterator[tuple[int, LogEvent]]:
+    """The first pattern that fits counts."""
+    for number, pattern in enumerate(PATTERNS):
+        if match := pattern.matches(line):
+            yield number, _of(pattern, match, line)
+            return
+
+
+def _of(pattern: Pattern, match: re.Match[str], line: str) -> LogEvent:
+    found = match.groupdict()
+    code = found.get("code")
+    time = stamp(line)
+    return LogEvent(
+        kind=pattern.kind,
+        device=_device(found.get("device")),
+        code=int(code) if code else None,
+        detail=hidden(found["detail"].strip()) or None if found.get("detail") else None,
+        count=1,
+        first=time,
+        last=time,
+        line=hidden(line)[:_SHOWN],
+    )
+
+
+def _device(text: str | None) -> str | None:
+    """A PCI address in one form: the driver of NVIDIA leaves out the function, its fabric manager writes a longer
+    domain."""
+    match = re.fullmatch(r"(?:0000)?([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})(\.[0-7])?", (text or "").lower())
+    return match[1] + (match[2] or ".0") if match else text
