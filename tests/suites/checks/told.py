@@ -8,7 +8,7 @@ from typing import Any
 from probes import PROBES
 from probes.host import Answer
 from probes.recorded.texthost import TextHost
-from suites.hostinfo import look
+from suites.hostinfo import Wanted, look
 
 
 def facts_of(
@@ -20,6 +20,6 @@ def facts_of(
     """The facts of a host on which these commands print this, and these files hold this. Empty `sections`: all."""
     answers = {line: Answer(0, said, "") if isinstance(said, str) else said for line, said in (commands or {}).items()}
     host = TextHost(files or {}, answers, environ)
-    facts, findings = look("h", sections or tuple(PROBES), (), host, backends={})
-    assert findings == []
-    return facts
+    seen = look("h", host, Wanted(sections or tuple(PROBES)))
+    assert seen.findings == []
+    return seen.facts

@@ -1,0 +1,75 @@
+"""What several of a kind hold, and who has something else than most: how rules over a fleet judge.
+
+May import: rule, report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from suites.checks.rule import Judged, broken, ok
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value, and where it was found. `evidence` has the file or command, and the line."""
+
+    host: str
+    device: str | None
+    value: Any
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        return f"{self.host} {self.device}"
+
+
+def grouped(found: Iterable[tuple[Any, Held]]) -> list[list[Held]]:
+    """What may be compared, by its key."""
+    groups: dict[Any, list[Held]] = {}
+    for key, held in found:
+        groups.setdefault(key, []).append(held)
+    return list(groups.values())
+
+
+def outliers(what: str, held: Sequence[Held], unit: str = "") -> Iterator[Judged]:
+    """Those that do not have what more than half of them have. Where there is no such half nobody is the culprit: one
+    judgement says that they differ. `what` is the subject of the sentence, as "the MTU of eth0"."""
+    if len(held) < 2:
+        return
+    counts = Counter(_text(one.value) for one in held)
+    usual, most = counts.most_common(1)[0]
+    if len(counts) == 1:
+        yield ok()
+    elif 2 * most <= len(held):
+        yield _differ(what, held, unit)
+    else:
+        for one in held:
+            if _text(one.value) != usual:
+                message = f"{what} is {_text(one.value)}{unit}, and {usual}{unit} on {most} of {len(held)}"
+                yield broken(
+                    message, {"value": one.value, "threshold": usual, **one.evidence}, one.device, host=one.host
+                )
+
+
+def _differ(what: str, held: Sequence[Held], unit: str) -> Judged:
+    devices = {one.device for one in held}
+    device = held[0].device if len(devices) == 1 else None
+    by_value: dict[str, list[str]] = {}
+    for one in held:
+        by_value.setdefault(_text(one.value), []).append(one.host if device or not one.device else one.place)
+    told = "; ".join(f"{_some(places)}: {text}{unit}" for text, places in by_value.items())
+    message = f"{what} differs, and no value is that of most: {told}"
+    return broken(message, {**held[0].evidence, "value": by_value}, device)
+
+
+def _some(places: Sequence[str]) -> str:
+    return ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

@@ -1,0 +1,1 @@
+"""Rules about AMD GPUs, one file a subject. May import: nothing."""

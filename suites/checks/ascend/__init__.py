@@ -1,0 +1,1 @@
+"""Rules about Ascend NPUs, one file a subject. May import: nothing."""

@@ -1,0 +1,1 @@
+"""Rules about network interfaces, one file a subject. May import: nothing."""

@@ -1,0 +1,1 @@
+"""Rules about NVIDIA GPUs, one file a subject. May import: nothing."""

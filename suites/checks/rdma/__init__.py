@@ -1,0 +1,1 @@
+"""Rules about RDMA devices and their ports, one file a subject. May import: nothing."""

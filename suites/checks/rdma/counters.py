@@ -1,0 +1,117 @@
+"""Rules about counters of RDMA ports. Their totals say nothing, since healthy ports have some of every kind: what grew
+between two looks does. May import: rdma_facts, rule, report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from suites.checks.rdma.facts import grown, ports
+from suites.checks.rule import Case, Judged, Rule, Scope, Threshold, broken, ok, unknown
+from suites.report import Status
+
+LINK = ("link_downed", "link_error_recovery")
+SYMBOLS = ("symbol_error",)
+ERRORS = (
+    "port_rcv_errors", "port_rcv_remote_physical_errors", "port_xmit_discards", "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors", "VL15_dropped", "out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
+    "rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated", "req_cqe_error", "resp_cqe_error",
+    "req_remote_access_errors", "resp_remote_access_errors", "req_transport_retries_exceeded",
+)  # fmt: skip
+"""Packets that were lost, damaged or sent again: the kernel's and mlx5's names."""
+BUFFER = ("out_of_buffer",)
+CONGESTION = (
+    "port_xmit_wait", "np_cnp_sent", "rp_cnp_handled", "np_ecn_marked_roce_packets", "roce_slow_restart",
+    "roce_adp_retrans",
+)  # fmt: skip
+"""How often a sender had to wait or was slowed down, which is how a shared fabric works."""
+
+
+def _grew(names: tuple[str, ...]) -> Callable[[Case], Iterator[Judged]]:
+    def judge(case: Case) -> Iterator[Judged]:
+        for port, grew in grown(case, names):
+            if grew is None:
+                if any(name in port.facts["counters"] for name in names):
+                    yield unknown("the counters were reset between the two looks", device=port.name)
+            elif not grew:
+                yield ok(port.name)
+            else:
+                said = ", ".join(f"{name} by {now - then}" for name, (then, now) in grew.items())
+                values = {name: {"before": then, "after": now} for name, (then, now) in grew.items()}
+                source = f"/sys/class/infiniband/{port.device['name']}/ports/{port.facts['id']}/*counters/"
+                yield broken(
+                    f"on {port.name} grew {said}", {"file": source, "value": values, "threshold": 0}, port.name
+                )
+
+    return judge
+
+
+def _saturated(case: Case) -> Iterator[Judged]:
+    for port in ports(case.facts):
+        for name, most in case.limits.items():
+            value = port.facts["counters"].get(name)
+            if value is None:
+                continue
+            if value == most:
+                source = f"/sys/class/infiniband/{port.device['name']}/ports/{port.facts['id']}/counters/{name}"
+                message = f"{name} of {port.name} stopped counting at {value}: whether it still happens is hidden"
+                yield broken(message, {"file": source, "value": value, "threshold": most}, port.name)
+            else:
+                yield ok(port.name)
+
+
+_BITS_8 = Threshold(255, "times", "an 8-bit counter (InfiniBand specification, PortCounters)")
+_BITS_16 = Threshold(65535, "times", "a 16-bit counter (InfiniBand specification, PortCounters)")
+_FACTS: Mapping[str, tuple[tuple[str, ...], Status, str, str, str]] = {
+    "rdma.link_downed_grew": (
+        LINK, Status.WARN, "no RDMA port lost its link between two looks",
+        "Each time the link is down connections wait or break; a link that flaps kills jobs at random.",
+        "reseat or replace the cable or module of this port; see the switch port's own counters and `dmesg`",
+    ),
+    "rdma.symbol_errors_grew": (
+        SYMBOLS, Status.WARN, "no RDMA port received damaged symbols between two looks",
+        "Damaged symbols come from a bad cable, module or connector, long before the link goes down.",
+        "clean and reseat both ends of the cable, then replace it; `mlxlink -d DEVICE -c` shows the bit error rate",
+    ),
+    "rdma.errors_grew": (
+        ERRORS, Status.WARN, "no RDMA port lost or repeated packets between two looks",
+        "Every packet that is lost is sent again after a timeout, and everything behind it waits.",
+        "look at the cable (`mlxlink -d DEVICE -c`); for RoCE set PFC and ECN alike on hosts and switches (`mlnx_qos`)",
+    ),
+    "rdma.out_of_buffer_grew": (
+        BUFFER, Status.WARN, "no RDMA port dropped packets for want of receive buffers",
+        "The program posted too few receives, or was too slow: what came in was dropped and sent again.",
+        "see which process it is (`rdma resource show qp`), and whether its CPUs are busy or throttled",
+    ),
+    "rdma.congestion": (
+        CONGESTION, Status.INFO, "no RDMA port was held up by congestion between two looks",
+        "Marks and pauses are how a shared fabric is kept from losing packets; much of them is time that ranks wait.",
+        "compare it with other hosts; where one stands out, look at what else uses its switch port and at the routing",
+    ),
+}  # fmt: skip
+
+
+def _rule(name: str) -> Rule:
+    counters, status, summary, why, remedy = _FACTS[name]
+    return Rule(name, summary, why, remedy, status, ("rdma",), _grew(counters), scope=Scope.SNAPSHOTS)
+
+
+RULES = (
+    Rule(
+        name="rdma.counter_saturated",
+        summary="no link counter of an RDMA port has stopped counting",
+        why="Old counters of InfiniBand stay at their largest value: events after that are not seen by anyone.",
+        remedy="reset them, which takes root, and look again after a job: `perfquery -R LID PORT`; if it grows, the "
+        "cable or the module is the cause",
+        status=Status.WARN,
+        needs=("rdma",),
+        judge=_saturated,
+        thresholds={
+            "link_downed": _BITS_8,
+            "link_error_recovery": _BITS_8,
+            "symbol_error": _BITS_16,
+            "port_rcv_errors": _BITS_16,
+        },
+    ),
+    *(_rule(name) for name in _FACTS),
+)

@@ -1,0 +1,117 @@
+"""Rules about each NVIDIA GPU, from what nvidia-smi prints to the finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from suites.report import Status
+from tests.probes.nvidia.samples import NO_PROCESSES, PROCESS, QUERY, csv, details, gpu_details, gpu_rows, table
+from tests.suites.checks.ruled import fleet, ruled, statuses
+from tests.suites.checks.told import facts_of
+
+
+def asked(header: str, *rows: str) -> dict[str, Any]:
+    return facts_of({QUERY: csv(header, *rows)})
+
+
+@pytest.mark.parametrize(("mask", "status"), [
+    ("0x0000000000000000", Status.PASS), ("0x0000000000000001", Status.PASS), ("0x0000000000000004", Status.PASS),
+    ("0x0000000000000102", Status.PASS), ("0x0000000000000008", Status.WARN), ("0x0000000000000020", Status.WARN),
+    ("0x0000000000000048", Status.FAIL), ("0x0000000000000088", Status.FAIL),
+])  # fmt: skip
+def test_reasons_for_low_clocks(mask: str, status: Status) -> None:
+    (finding,) = ruled("nvidia.slowed_down", asked("index, clocks_throttle_reasons.active", f"0, {mask}"))
+    assert finding.status is status
+
+
+def test_reasons_as_words() -> None:
+    section = "    Clocks Event Reasons\n        HW Slowdown : Active\n            HW Power Brake Slowdown : Active\n"
+    (finding,) = ruled("nvidia.slowed_down", facts_of({"nvidia-smi -q": details(gpu_details(sections=section))}))
+    assert (finding.status, finding.evidence["line"]) == (Status.FAIL, "HW Power Brake Slowdown : Active")
+    assert "power brake" in finding.message
+
+
+WIDTH = "index, name, pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.current, pcie.link.width.max"
+
+
+def test_lanes_that_are_missing() -> None:
+    (finding,) = fleet(
+        "nvidia.pcie_width", a=asked(WIDTH, "0, Q, 4, 4, 16, 16", "1, Q, 4, 4, 4, 8", "2, Q, 1, 4, 16, 16")
+    )
+    assert (finding.status, finding.subject) == (Status.FAIL, {"host": "a", "device": "gpu1"})
+    assert finding.evidence["threshold"] == 8
+
+
+def test_fewer_lanes_than_peers() -> None:
+    hosts = {name: asked("index, pcie.link.width.current", "0, 16", "1, 16") for name in "abc"}
+    hosts["b"] = asked("index, pcie.link.width.current", "0, 16", "1, 8")
+    (finding,) = fleet("nvidia.pcie_width", **hosts)
+    assert (finding.status, finding.subject) == (Status.FAIL, {"host": "b", "device": "gpu1"})
+
+
+def test_a_slot_that_has_no_more() -> None:
+    facts = asked(WIDTH, "0, Q, 4, 4, 16, 16", "1, Q, 4, 4, 8, 8", "2, Q, 4, 4, 16, 16")
+    assert statuses(fleet("nvidia.pcie_width", a=facts)) == [Status.WARN]
+    mixed = asked(WIDTH, "0, Q, 4, 4, 16, 16", "1, small, 4, 4, 8, 8", "2, Q, 4, 4, 16, 16")
+    assert statuses(fleet("nvidia.pcie_width", a=mixed)) == [Status.PASS]
+
+
+def test_an_idle_gpu_may_have_a_slow_link() -> None:
+    header = (
+        "index, pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.current, pcie.link.width.max, utilization.gpu"
+    )
+    idle = asked(header, "0, 1, 4, 16, 16, 0 %")
+    assert ruled("nvidia.pcie_generation", idle) == []
+    assert statuses(fleet("nvidia.pcie_width", a=idle)) == [Status.PASS]
+    (finding,) = ruled("nvidia.pcie_generation", asked(header, "0, 1, 4, 16, 16, 90 %"))
+    assert finding.status is Status.INFO
+
+
+@pytest.mark.parametrize(("degrees", "status"), [(84, Status.PASS), (87, Status.WARN), (95, Status.FAIL)])
+def test_heat(degrees: int, status: Status) -> None:
+    assert statuses(ruled("nvidia.hot", asked("index, temperature.gpu", f"0, {degrees}"))) == [status]
+
+
+def test_the_gpus_own_limit_counts() -> None:
+    section = "    Temperature\n        GPU Current Temp : 90 C\n        GPU Slowdown Temp : 90 C\n"
+    (finding,) = ruled("nvidia.hot", facts_of({"nvidia-smi -q": details(gpu_details(sections=section))}))
+    assert (finding.status, finding.evidence["threshold"]) == (Status.FAIL, 90)
+
+
+@pytest.mark.parametrize(("mode", "status"), [
+    ("Default", Status.PASS), ("Prohibited", Status.WARN), ("Exclusive_Process", Status.INFO),
+])  # fmt: skip
+def test_compute_modes(mode: str, status: Status) -> None:
+    assert statuses(ruled("nvidia.compute_mode", asked("index, compute_mode", f"0, {mode}"))) == [status]
+
+
+@pytest.mark.parametrize(("rule", "field", "good", "bad"), [
+    ("nvidia.persistence_off", "persistence_mode", "Enabled", "Disabled"),
+    ("nvidia.mig_on", "mig.mode.current", "Disabled", "Enabled"),
+])  # fmt: skip
+def test_settings_worth_a_word(rule: str, field: str, good: str, bad: str) -> None:
+    (finding,) = ruled(rule, asked(f"index, {field}", f"0, {good}", f"1, {bad}", "2, [N/A]"))
+    assert (finding.status, finding.subject["device"]) == (Status.INFO, "gpu1")
+    assert statuses(ruled(rule, asked(f"index, {field}", f"0, {good}"))) == [Status.PASS]
+
+
+def test_who_uses_the_gpus() -> None:
+    (finding,) = ruled("nvidia.in_use", facts_of({"nvidia-smi": table(gpu_rows(0), gpu_rows(1)) + PROCESS}))
+    assert (finding.status, finding.message) == (Status.INFO, "a process of others uses gpu1")
+
+
+def test_memory_that_was_left_behind() -> None:
+    facts = facts_of({"nvidia-smi": table(gpu_rows(0, used=9000), gpu_rows(1, used=600)) + NO_PROCESSES})
+    (finding,) = ruled("nvidia.in_use", facts)
+    assert (finding.status, finding.subject["device"]) == (Status.INFO, "gpu0")
+
+
+def test_a_refusal_is_no_verdict() -> None:
+    facts = facts_of({
+        "nvidia-smi nvlink -s": "GPU 0: NVIDIA Q100 (UUID: x)\n", QUERY: "Insufficient Permissions\n",
+    })  # fmt: skip
+    for rule in ("nvidia.slowed_down", "nvidia.hot", "nvidia.compute_mode"):
+        (finding,) = ruled(rule, facts)
+        assert (finding.status, finding.message) == (Status.SKIP, "gpu0: Insufficient Permissions")
