@@ -137,7 +137,7 @@ def commands(crew: Crew) -> Sequence[str]:
 
 
 def show_output(screen: Screen, event: Output) -> None:
-    """What ranks, agents and libraries print; what led to an agent only with -v."""
+    """What ranks, agents and libraries print; what led to an agent, and what it asks of tools, only with -v."""
     where = f"[{event.host} {'agent' if event.rank is None else event.rank}]"
     for line in event.text.splitlines():
-        screen.note(f"{where} {line}", level=1 if event.stream == "noise" else -1)
+        screen.note(f"{where} {line}", level=-1 if event.stream in ("stdout", "stderr") else 1)

@@ -21,8 +21,11 @@ from opsdist_cli.screen import Screen, discard
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("opsdist_cli.commands.info", "what this host has, and which backends are ready"),
+    "topo": ("opsdist_cli.commands.topo", "how devices and CPUs reach each other: matrix, tree, DOT or SVG"),
     "perf": ("opsdist_cli.commands.perf", "measure a collective: time, bandwidth, efficiency, correctness"),
     "explain": ("opsdist_cli.commands.explain", "show an algorithm's plan, its steps, bytes and predicted time"),
+    "monitor": ("opsdist_cli.commands.monitor", "live traffic and errors of NICs, RDMA ports and device links"),
+    "checks": ("opsdist_cli.commands.checks", "the rules by which hosts are judged, and what each of them means"),
     "hosts": ("opsdist_cli.commands.hosts", "read a host list, and write it in another tool's format"),
     "suite": ("opsdist_cli.commands.suite", "run a named list of checks, such as smoke for CI"),
 }

@@ -2,7 +2,7 @@
 
 A reader that leaves early (`| head`) must not change the verdict, so a closed stdout is remembered and ignored, as is a
 terminal that is gone.
-May import: click.
+May import: click; rich when a terminal is there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -41,6 +42,18 @@ class Screen:
         """A remark on stderr; shown from this verbosity on (-q is -1, -v is 1)."""
         if self.verbosity >= level:
             self._write(sys.stderr, text)
+
+    @contextmanager
+    def status(self) -> Iterator[Callable[[str], None]]:
+        """Says what is being done, on a terminal, and is gone afterwards; with -v, a line each."""
+        if self.verbosity >= 1 or not sys.stderr.isatty() or self.verbosity < 0:
+            yield lambda text: self.note(f"# {text}", level=1)
+            return
+        from rich.console import Console
+
+        console = Console(stderr=True, no_color=not self.colored(sys.stderr))
+        with console.status("looking at this host") as status:
+            yield status.update
 
     def colored(self, stream: TextIO) -> bool:
         """NO_COLOR, TERM=dumb and --no-color switch off; FORCE_COLOR on; else whatever the stream is."""

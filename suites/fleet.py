@@ -1,101 +1,69 @@
-"""What the hosts of a fleet are, as one report: every host is asked by its agent, and where they differ is said.
+"""What the hosts of a fleet are: every host is asked by its agent.
 
 A host that cannot be reached is a finding, and the others are reported all the same.
-May import: hostinfo, launch.crew, report.
+May import: clocks, hostinfo, launch.crew, report.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from suites import hostinfo
+from suites.clocks import Exchange
+from suites.clocks import read as read_clock
+from suites.hostinfo import Seen, Wanted
 from suites.launch.crew import Crew
 from suites.launch.job import Output
-from suites.report import Finding, Report, Status
+from suites.report import Finding, Status
 from suites.verdict import words
 
-LOOK_SECONDS = 30.0
-"""For all probes of a host; some start the tools of vendors."""
-_OWN = frozenset({
-    "available_bytes", "swap_free_bytes", "shm_free_bytes", "huge_pages_free", "free_bytes", "memory_current_bytes",
-    "usage_bytes", "address", "addresses", "pci_slot", "path",
-})  # fmt: skip
-"""Facts that every host has for itself, or that change from moment to moment: no difference to speak of."""
+LOOK_SECONDS = 120.0
+"""Without a word of any host: longer than a tool may take to answer, and another opsdist to let it be asked."""
+
+
+_EXCHANGES = 5
+"""The time of each host is asked so many times; the shortest round trip tells it best."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """One look at all hosts of a crew. Use: take all of `events`, then `report`."""
+    """One look at all hosts of a crew. Use: take all of `events`, then `seen` and `unreached`."""
 
-    command: Sequence[str]
-    sections: Sequence[str]
-    devices: Sequence[str]
+    wanted: Wanted
     crew: Crew
-    started: datetime
+    seen: list[Seen] = field(default_factory=list)
 
     def events(self, timeout: float) -> Iterator[Output]:
         """Reach the hosts and have them look. Raises UsageError before anything starts."""
-        hostinfo.asked(self.sections, self.devices)
+        self.wanted.chosen()
         yield from self.crew.greet(timeout)
-        question = {"type": "look", "sections": list(self.sections), "devices": list(self.devices)}
+        clocks: list[list[Exchange]] = [[] for _ in self.crew.names]
+        for _ in range(_EXCHANGES if "clock" in self.wanted.chosen() else 0):
+            asked = time.time_ns()
+            yield from self.crew.ask("clock", [{"type": "clock"} for _ in self.crew.names], LOOK_SECONDS)
+            for exchanges, answer in zip(clocks, self.crew.answers, strict=True):
+                if answer:
+                    exchanges.append(Exchange(asked, answer["nanoseconds"], answer["heard"]))
+        question = {"type": "look", "wanted": asdict(self.wanted)}
         yield from self.crew.ask("look", [{**question, "name": name} for name in self.crew.names], LOOK_SECONDS)
-
-    def report(self) -> Report:
-        result = Report("info", list(self.command), self.started)
-        hosts = []
-        for name, answer in zip(self.crew.names, self.crew.answers, strict=True):
+        for name, answer, exchanges in zip(self.crew.names, self.crew.answers, clocks, strict=True):
             if answer:
-                hosts.append({"name": name, "facts": answer["facts"]})
-                result.findings += [
-                    Finding(**{**found, "status": Status(found["status"])}) for found in answer["findings"]
-                ]
-        result.findings += hostinfo.judged({host["name"]: host["facts"] for host in hosts})
-        for fault in self.crew.faults:
-            remedy = "; ".join(fault.notes) or None
-            subject = {"host": fault.host}
-            result.findings.append(Finding("fleet.reach", Status.ERROR, words(fault), subject=subject, remedy=remedy))
-        result.body = {"hosts": hosts, "differences": differences(hosts)}
-        result.exit_code = 0 if hosts else 3
-        return result
+                _tell_clock(answer["facts"], exchanges)
+                found = [Finding(**{**each, "status": Status(each["status"])}) for each in answer["findings"]]
+                self.seen.append(Seen(name, answer["facts"], found, answer["texts"]))
+
+    def unreached(self) -> list[Finding]:
+        """About the hosts that could not be looked at."""
+        return [
+            Finding("fleet.reach", Status.ERROR, words(fault), {"host": fault.host}, "; ".join(fault.notes) or None)
+            for fault in self.crew.faults
+        ]
 
 
-def differences(hosts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The facts in which hosts differ, by their path: what more than half of them have (else null), and who has
-    something else."""
-    found = []
-    flat = {host["name"]: dict(_flat(host["facts"])) for host in hosts}
-    for key in sorted({key for facts in flat.values() for key in facts}):
-        values = {name: facts.get(key) for name, facts in flat.items()}
-        texts = {name: json.dumps(value, sort_keys=True) for name, value in values.items()}
-        text, most = Counter(texts.values()).most_common(1)[0]
-        if most == len(hosts):
-            continue
-        usual = text if 2 * most > len(hosts) else None
-        outliers = {name: values[name] for name in values if texts[name] != usual}
-        found.append({"key": key, "majority": json.loads(usual) if usual else None, "outliers": outliers})
-    return found
-
-
-def _flat(facts: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every fact with its path. Elements of a list that have a name or an id are told apart by it."""
-    if isinstance(facts, Mapping):
-        for key, value in facts.items():
-            if key not in _OWN:
-                yield from _flat(value, f"{path}.{key}" if path else key)
-    elif mark := _mark(facts):
-        for item in facts:
-            yield from _flat({key: value for key, value in item.items() if key != mark}, f"{path}.{item[mark]}")
-    else:
-        yield path, facts
-
-
-def _mark(facts: Any) -> str | None:
-    """By what the elements of a list are told apart."""
-    if not isinstance(facts, list) or not facts or not all(isinstance(item, Mapping) for item in facts):
-        return None
-    return next((mark for mark in ("name", "id") if all(mark in item for item in facts)), None)
+def _tell_clock(facts: dict[str, Any], exchanges: Sequence[Exchange]) -> None:
+    """By how much the host's clock is ahead of this one's, and how far that may be wrong, in seconds."""
+    if exchanges and facts.get("clock"):
+        found = read_clock(exchanges)
+        facts["clock"]["momentary"] = {"ahead_seconds": found.offset / 1e9, "ahead_error_seconds": found.error / 1e9}

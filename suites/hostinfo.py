@@ -1,79 +1,121 @@
-"""What this host is, as a report: asks the probes, keeps going whatever is missing, and judges a little.
+"""What a host is: asks the probes and keeps going whatever is missing. Nothing is judged here.
 
-May import: probes, and the table of backends when that section is asked for.
+May import: probes, narrow, and the table of backends when that section is asked for.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from probes import PROBES
-from probes.host import Host, LocalHost
+from probes.host import Host
+from probes.recorded.recorder import Recorder
 from probes.visit import Visit
-from suites.checks import rules
-from suites.checks.judging import judge
 from suites.errors import UsageError
-from suites.report import Finding, Report, Status, now
+from suites.narrow import narrowed
+from suites.report import Finding, Status
 
 SECTIONS = (*PROBES, "backends")
 """What can be asked for, in the order of the record."""
 
+VIEWS: dict[str, str] = {
+    "topology": "suites.views:topology",
+    "hccl": "suites.views:hccl",
+    "nccl": "suites.views:nccl",
+}
+"""What is made of the sections' facts and of findings, asked for like a section: name -> "module:function"."""
 
-def report(
-    command: Sequence[str],
-    sections: Sequence[str] = (),
-    devices: Sequence[str] = (),
-    *,
-    host: Host | None = None,
-    backends: Mapping[str, str] | None = None,
-) -> Report:
-    """Facts and findings of `host`, by default this one.
+ALWAYS = ("topology",)
+"""Views that are there without being named."""
 
-    No `sections` means all of them; `devices` narrows the network section. `backends` maps a name to "module:attribute"
-    and is by default the table of collectives. A probe that fails becomes an error finding and the rest goes on; raises
-    UsageError for a section or device that is not there.
-    """
-    host = host or LocalHost()
-    result = Report("info", list(command), now())
-    name = (host.read("/proc/sys/kernel/hostname") or "").strip() or "unknown"
-    facts, result.findings = look(name, sections, devices, host, backends)
-    result.findings += judged({name: facts})
-    result.body = {"hosts": [{"name": name, "facts": facts}], "differences": []}
-    result.exit_code = 0 if any(known(value) for value in facts.values()) else 3
-    result.ended = now()
-    return result
+VIEWED = ("cpu", "numa", "network", "rdma", "pcie", "accelerators", "software", "environment")
+"""The sections that views are made of."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to look for: these sections, else all; of these devices, else all. `hurry`: only what is quick to tell.
+    `identities`: serial numbers and the like too. `record`: keep what was read. `seconds`: for all
+    questions to tools together."""
+
+    sections: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    hurry: bool = False
+    identities: bool = False
+    record: bool = False
+    seconds: float | None = None
+
+    def chosen(self) -> list[str]:
+        """The sections to be read, in the order of the record: those of the views too. Raises UsageError."""
+        known = (*SECTIONS, *VIEWS)
+        for name in self.sections:
+            if name not in known:
+                raise UsageError(f"no section '{name}'; known: {', '.join(known)}")
+        needed = {*self.sections, *(VIEWED if self.views else ())}
+        return [name for name in SECTIONS if not self.sections or name in needed]
+
+    @property
+    def views(self) -> list[str]:
+        return [name for name in VIEWS if name in (self.sections or ALWAYS)]
+
+
+@dataclasses.dataclass(slots=True)
+class Seen:
+    """A host that was looked at. `findings` are about what could not be read. `texts`: what was recorded of it."""
+
+    name: str
+    facts: dict[str, Any]
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    texts: Mapping[str, str] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Looked:
+    """Hosts that were looked at. `earlier`: facts of those that were recorded twice, by name. `unreached`: about hosts
+    that did not answer."""
+
+    seen: Sequence[Seen]
+    earlier: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    unreached: Sequence[Finding] = ()
+
+
+def _nobody(line: str) -> None:
+    pass
 
 
 def look(
     name: str,
-    sections: Sequence[str],
-    devices: Sequence[str],
     host: Host,
+    wanted: Wanted,
+    *,
     backends: Mapping[str, str] | None = None,
-) -> tuple[dict[str, Any], list[Finding]]:
-    """Facts of a host, under this name, and findings about what could not be read; see `report`."""
-    facts: dict[str, Any] = {}
-    findings: list[Finding] = []
-    visit = Visit(host)
-    for section in asked(sections, devices):
+    tell: Callable[[str], None] = _nobody,
+) -> Seen:
+    """Look at `host`, under this name. `backends` maps a name to "module:attribute" and is by default the table of
+    collectives. `tell` hears of each question to a tool before it is asked. A probe that fails becomes an error finding
+    and the rest goes on. Raises UsageError for a section or device that is not there.
+    """
+    seen = Seen(name, {})
+    recorder = Recorder(host, wanted.identities) if wanted.record else None
+    visit = Visit(recorder or host, wanted.hurry, tell, wanted.identities, wanted.seconds)
+    for section in wanted.chosen():
         try:
-            facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, visit))
+            seen.facts[section] = plain(_backends(backends) if section == "backends" else _probe(section, visit))
         except Exception as error:  # a probe's mistake must not hide what the others found
-            findings.append(_unread(section, name, error))
-    if devices:
-        facts["network"] = _only(devices, facts.get("network") or {})
-    return facts, findings
+            seen.findings.append(_unread(section, name, error))
+    if wanted.devices:
+        seen.facts = narrowed(seen.facts, wanted.devices)
+    if recorder:
+        seen.texts = recorder.texts()
+    return seen
 
 
-def judged(
-    hosts: Mapping[str, Mapping[str, Any]], earlier: Mapping[str, Mapping[str, Any]] | None = None
-) -> list[Finding]:
-    """What the rules find on these hosts, and against how they were earlier, but for what is well."""
-    return [finding for finding in judge(hosts, rules().values(), {}, earlier) if finding.status is not Status.PASS]
+def host_name(host: Host) -> str:
+    return (host.read("/proc/sys/kernel/hostname") or "").strip() or "unknown"
 
 
 def plain(value: Any) -> Any:
@@ -93,24 +135,6 @@ def known(value: Any) -> bool:
         items = value.values() if isinstance(value, Mapping) else value
         return not value or any(known(item) for item in items)
     return value is not None
-
-
-def asked(sections: Sequence[str], devices: Sequence[str]) -> list[str]:
-    """The sections to be read, in the order of the record. Raises UsageError."""
-    for name in sections:
-        if name not in SECTIONS:
-            raise UsageError(f"no section '{name}'; known: {', '.join(SECTIONS)}")
-    if devices and sections and "network" not in sections:
-        raise UsageError("-i chooses network interfaces, and that section was not asked for; add -t network")
-    return [name for name in SECTIONS if not sections or name in sections]
-
-
-def _only(devices: Sequence[str], network: Mapping[str, Any]) -> dict[str, Any]:
-    interfaces = {interface["name"]: interface for interface in network.get("interfaces") or ()}
-    for name in devices:
-        if name not in interfaces:
-            raise UsageError(f"no device '{name}'; known: {', '.join(interfaces) or 'none, they could not be read'}")
-    return {**network, "interfaces": [interfaces[name] for name in interfaces if name in devices]}
 
 
 def _probe(section: str, visit: Visit) -> Any:

@@ -1,50 +1,77 @@
-"""What `opsdist info` finds on hosts that were recorded: the same facts and rules as on a living one.
+"""Hosts that were recorded, as they would be seen if they were living: from folders, outputs, or records of `info`.
 
-May import: probes, hostinfo, fleet, report.
+May import: probes, hostinfo, report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from probes import PROBES
 from probes.recorded import Recorded, open_recorded
-from suites import hostinfo
-from suites.fleet import differences
-from suites.report import Finding, Report, Status, now
+from suites.hostinfo import Seen, Wanted, look
+from suites.narrow import narrowed
+from suites.report import Finding, Status
 
 
-def report(command: Sequence[str], sections: Sequence[str], devices: Sequence[str], paths: Sequence[Path]) -> Report:
-    """Facts, differences and findings of all hosts that are recorded at `paths`. Raises UsageError for a section or
-    device that is not there, and ProbeError for a path at which nothing is recorded."""
-    result = Report("info", list(command), now())
-    wanted = [name for name in hostinfo.asked(sections, devices) if name in PROBES]
-    facts: dict[str, Any] = {}
+def seen_at(paths: Sequence[Path], wanted: Wanted) -> tuple[list[Seen], dict[str, Any]]:
+    """The hosts that are recorded at `paths`, and the earlier facts of those that were recorded twice. Hosts of one
+    name get a number. Raises UsageError for a section or device that is not there, ProbeError for a path at which
+    nothing is recorded."""
+    wanted = replace(wanted, sections=tuple(name for name in wanted.chosen() if name in PROBES))
+    found: dict[str, Seen] = {}
     earlier: dict[str, Any] = {}
-    for recorded in [host for path in paths for host in open_recorded(path)]:
-        name = _free(recorded.name, facts)
-        facts[name], found = hostinfo.look(name, wanted, devices, recorded.host)
-        result.findings += [*_remarks(name, recorded), *found]
-        if recorded.earlier:
-            earlier[name], _ = hostinfo.look(name, wanted, devices, recorded.earlier)
-    hosts = [{"name": name, "facts": facts[name]} for name in facts]
-    result.body = {"hosts": hosts, "differences": differences(hosts)}
-    result.findings += hostinfo.judged(facts, earlier)
-    result.exit_code = 0 if any(hostinfo.known(section) for host in facts.values() for section in host.values()) else 3
-    result.ended = now()
-    return result
+    for path in paths:
+        for seen, before in _of_path(path, wanted):
+            name = _free(seen.name, found)
+            found[name] = replace(seen, name=name)
+            if before is not None:
+                earlier[name] = before
+    return list(found.values()), earlier
 
 
-def _free(name: str, taken: Container[str]) -> str:
+def _of_path(path: Path, wanted: Wanted) -> Iterator[tuple[Seen, Any]]:
+    """(host, its facts earlier, else None)."""
+    records = [path] if path.suffix == ".json" and path.is_file() else sorted(path.glob("*.json"))
+    told = [record for file in records if (record := _record(file))]
+    if told:
+        yield from ((seen, None) for record in told for seen in _of_record(record, wanted))
+        return
+    for recorded in open_recorded(path):
+        seen = look(recorded.name, recorded.host, wanted)
+        seen.findings += _remarks(recorded)
+        yield seen, recorded.earlier and look(recorded.name, recorded.earlier, wanted).facts
+
+
+def _record(file: Path) -> dict[str, Any] | None:
+    """A record of `info`, or None."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or content.get("kind") != "info" or not isinstance(content.get("hosts"), list):
+        return None
+    hosts = all(isinstance(host, dict) and isinstance(host.get("name"), str) for host in content["hosts"])
+    return content if hosts and all(isinstance(host.get("facts"), dict) for host in content["hosts"]) else None
+
+
+def _of_record(record: dict[str, Any], wanted: Wanted) -> Iterator[Seen]:
+    for host in record["hosts"]:
+        facts = {section: host["facts"][section] for section in wanted.sections if section in host["facts"]}
+        yield Seen(host["name"], narrowed(facts, wanted.devices) if wanted.devices else facts)
+
+
+def _free(name: str, taken: dict[str, Seen]) -> str:
     """The name, with a number where another host has it."""
-    number = 2
-    free = name
+    number, free = 2, name
     while free in taken:
         free, number = f"{name}-{number}", number + 1
     return free
 
 
-def _remarks(name: str, recorded: Recorded) -> list[Finding]:
-    return [Finding("record.file", Status.SKIP, remark, {"host": name}) for remark in recorded.remarks]
+def _remarks(recorded: Recorded) -> list[Finding]:
+    return [Finding("record.file", Status.SKIP, remark, {"host": recorded.name}) for remark in recorded.remarks]

@@ -55,6 +55,15 @@ class Finding:
         }
 
 
+def by_host(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Those that are about a host, by its name."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if "host" in finding.subject:
+            found.setdefault(finding.subject["host"], []).append(finding)
+    return found
+
+
 IMPLAUSIBLE = 1.10
 """An efficiency above this is measured once more, and then is no result."""
 

@@ -16,7 +16,10 @@ from collectives.dtypes import DTYPES, OPERATORS
 from collectives.ops import COLLECTIVES, Collective
 from opsdist_cli.main import COMMANDS
 from opsdist_cli.output import FORMATS
+from opsdist_cli.output.adapters import ADAPTERS
 from opsdist_cli.params import Operation
+from suites.catalogue import SUITES
+from suites.hostinfo import SECTIONS, VIEWS
 
 ROOT = Path(__file__).parent.parent
 ROWS = [row for rows in ALGORITHMS.values() for row in rows.values()]
@@ -31,6 +34,10 @@ IN_THE_README = sorted(
         *OPERATORS,
         *(f"opsdist {name}" for name in COMMANDS),
         *FORMATS,
+        *ADAPTERS,
+        *(f"suite {name}" for name in SUITES),
+        *SECTIONS,
+        *VIEWS,
     }
 )
 """What README.md must name. A new table's names go here."""

@@ -5,7 +5,6 @@ May import: click, and from this package at import time; suites when the command
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -63,17 +62,18 @@ def _asked(screen: Screen, listed: Sequence[HostEntry] | None, flags: Mapping[st
     """The entries with the devices that their hosts have; without a list, of the hosts on which a run would be. Raises
     LaunchError where not all of them say."""
     from suites.errors import LaunchError
+    from suites.hostinfo import Wanted
     from suites.launch.lists.hosts import HostEntry
     from suites.launch.lists.probed import SECTION, with_devices
 
     # The list may have come through a pipe, which cannot be read again.
     crew = crew_of({**flags, "hosts": ",".join(map(str, listed)), "hostfile": None} if listed else flags)
     entries = listed or [HostEntry(name) for name in crew.names]
-    record = survey(screen, ["opsdist", *sys.argv[1:]], [SECTION], [], crew).record()
-    tell_findings(screen, record)
-    if len(record["hosts"]) < len(entries):
-        raise LaunchError(f"{len(entries) - len(record['hosts'])} of {len(entries)} hosts did not answer")
-    probed = with_devices(entries, [host["facts"][SECTION]["ascend"] for host in record["hosts"]])
+    asked = survey(screen, Wanted((SECTION,), hurry=True), crew)
+    tell_findings(screen, {"findings": [finding.record() for finding in asked.unreached()]})
+    if len(asked.seen) < len(entries):
+        raise LaunchError(f"{len(entries) - len(asked.seen)} of {len(entries)} hosts did not answer")
+    probed = with_devices(entries, [seen.facts[SECTION]["ascend"] for seen in asked.seen])
     for remark in probed.remarks:
         screen.note(f"# {remark}")
     return probed.entries

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import click
 
+from opsdist_cli.gather import from_option, gather, judged_by, measure_options
 from opsdist_cli.hostoptions import crews_of, host_options
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration, Word, json_option, shared_options
 from opsdist_cli.screen import Screen
+
+_PROLOG_SECONDS = 10.0
 
 
 @click.command()
@@ -19,6 +23,14 @@ from opsdist_cli.screen import Screen
 @click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks to run with. [the suite's choice]")
 @click.option("--budget", type=Duration(), default=60.0, help="Time for the whole suite. [60s]")
 @click.option("--strict", is_flag=True, help="Warnings are failures.")
+@click.option("--quick", is_flag=True, help="Only what is quick to tell of a host.")
+@click.option(
+    "--format", "adapter", type=click.Choice(["nagios", "npd", "slurm-prolog", "prometheus"]),
+    help="Speak as that consumer wants, with its exit codes.",
+)  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write what --format says there.")
+@from_option
+@measure_options
 @host_options
 @json_option
 @click.option("--junit", "junit_path", metavar="FILE", help="Write JUnit XML; - is stdout.")
@@ -31,6 +43,10 @@ def suite(
     ranks: int | None,
     budget: float,
     strict: bool,
+    quick: bool,
+    adapter: str | None,
+    output: Path | None,
+    paths: tuple[Path, ...],
     json_path: str | None,
     junit_path: str | None,
     **flags: Any,
@@ -42,9 +58,13 @@ def suite(
       opsdist suite smoke
       opsdist suite smoke --budget 30s --junit smoke.xml
       opsdist suite smoke --hosts node[01-04]
+      opsdist suite node
+      opsdist suite node --format nagios
+      opsdist suite node --format prometheus --output /var/lib/node_exporter/opsdist.prom
     """
-    from opsdist_cli.output.sink import sinks
+    from opsdist_cli.output.sink import sinks, writable
     from suites.catalogue import SUITES, Setting, suite_named
+    from suites.hostinfo import Wanted
     from suites.report import Report, Status, exit_code, now
 
     screen: Screen = ctx.obj
@@ -52,12 +72,21 @@ def suite(
         for known, (_, summary) in SUITES.items():
             screen.result(f"{known:<10} {summary}")
         return 0
+    _refuse_together(ctx, adapter, output, json_path)
     hosts = crews_of(flags)  # what is wrong with the list is refused before anything starts
+    measure = judged_by(Wanted(), flags)
     out = sinks(screen, json=json_path, junit=junit_path)
+    target = writable(output, "--output") if output else None
+    if adapter:
+        screen.reserved = True
+        budget = _budget_of(ctx, adapter, budget)
     command = ["opsdist", *sys.argv[1:]]
     report = Report("suite", command, now())
     ended: BaseException | None = None
-    setting = Setting(budget, ranks, command, hosts)
+    quick = quick or adapter == "slurm-prolog"
+    setting = Setting(
+        budget, ranks, command, hosts, lambda wanted: gather(screen, wanted, paths, flags), measure, quick
+    )
     try:
         for findings in suite_named(name)(setting):
             report.findings += findings
@@ -69,9 +98,36 @@ def suite(
     report.exit_code = exit_code_of(ended) if ended else exit_code(statuses, strict=strict)
     counts: Counter[str] = Counter(str(status) for status in statuses)
     report.body = {"suite": name, "counts": {str(status): counts[status] for status in Status}}
-    out.write(report.record())
+    record = report.record()
+    out.write(record)
     screen.result(_summary(report.body["counts"], report.exit_code))
-    return report.exit_code
+    return report.exit_code if ended or not adapter else _adapted(screen, adapter, record, target)
+
+
+def _refuse_together(ctx: click.Context, adapter: str | None, output: Path | None, json_path: str | None) -> None:
+    if output and not adapter:
+        ctx.fail("--output says where --format writes; give --format too, or --json FILE")
+    if adapter and not output and json_path in ("-", "/dev/stdout"):
+        ctx.fail("--format and --json cannot both go to stdout; give one of them a FILE")
+
+
+def _budget_of(ctx: click.Context, adapter: str, budget: float) -> float:
+    """A prolog must be over before Slurm takes the node for hung."""
+    asked = ctx.get_parameter_source("budget") is not click.core.ParameterSource.DEFAULT
+    return budget if asked or adapter != "slurm-prolog" else _PROLOG_SECONDS
+
+
+def _adapted(screen: Screen, adapter: str, record: dict[str, Any], target: Path | None) -> int:
+    """Say it as the consumer wants, with its code. A reader never sees half a file."""
+    from opsdist_cli.output.adapters import adapted
+    from opsdist_cli.output.sink import put
+
+    text, code = adapted(adapter, record)
+    if target:
+        put(target, text)
+    else:
+        screen.machine(text)
+    return code
 
 
 def _line(finding: dict[str, Any]) -> str:

@@ -38,14 +38,9 @@ class Sinks:
             self._to_stdout.append(name)
             self._screen.reserved = True
             return
-        target = _real(Path(path))
+        target = writable(Path(path), f"--{name}")
         if any(target == other for _, other in self._files):
             raise click.BadParameter(f"{path} is written in another format already", param_hint=f"--{name}")
-        try:
-            _try(target)
-        except OSError as error:
-            reason = f"cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable"
-            raise click.BadParameter(reason, param_hint=f"--{name}") from None
         self._files.append((name, target))
 
     def write(self, record: Mapping[str, Any]) -> None:
@@ -55,7 +50,7 @@ class Sinks:
         for name, target in self._files:
             text = render(name, record)
             try:
-                _put(target, text)
+                put(target, text)
             except OSError as error:
                 error.add_note(f"the record was not written to {target}")
                 raise
@@ -69,6 +64,17 @@ def sinks(screen: Screen, **paths: str | None) -> Sinks:
     return opened
 
 
+def writable(path: Path, option: str) -> Path:
+    """The file to `put` at, which could be written now. Raises click.BadParameter, which names the option."""
+    target = _real(path)
+    try:
+        _try(target)
+    except OSError as error:
+        reason = f"cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable"
+        raise click.BadParameter(reason, param_hint=option) from None
+    return target
+
+
 def _real(target: Path) -> Path:
     """The file behind a link, so that the link stays one; devices and pipes as they were named."""
     return target if _special(target) else target.resolve()
@@ -79,7 +85,8 @@ def _special(target: Path) -> bool:
     return target.exists() and not stat.S_ISREG(target.stat().st_mode)
 
 
-def _put(target: Path, text: str) -> None:
+def put(target: Path, text: str) -> None:
+    """Write all of it; a reader never sees half. Raises OSError."""
     if _special(target):
         # Whoever reads a pipe may leave early, as from stdout.
         with contextlib.suppress(BrokenPipeError):

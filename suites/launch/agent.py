@@ -30,6 +30,7 @@ from suites import world
 from suites.launch.frames import FROM_CONTROLLERS, check
 from suites.launch.knock import Door, Knock
 from suites.launch.link import raise_descriptors
+from suites.launch.looking import Looking
 from suites.launch.protocol import MARK, BrokenFrame, Frame, FrameReader, pack
 from suites.launch.starters import Member, Starter, signal_group, starter_named
 
@@ -61,6 +62,7 @@ class Agent:
         self._starter: Starter | None = None
         self._door: Door | None = None
         self._knock: Knock | None = None
+        self._looking: Looking | None = None
         self._store: StoreServer | None = None
         self._stopping: float | None = None
         """When the ranks were told to end; None while the job runs."""
@@ -146,6 +148,8 @@ class Agent:
             self._starter.turn()
         if self._knock:
             self._knock.turn()
+        if self._looking:
+            self._looking.turn()
         self._listen()
         if self._lifeline and time.monotonic() - self._heard > self._patience:
             self._send({"type": "unheard", "seconds": self._patience})  # should it hear again
@@ -185,8 +189,10 @@ class Agent:
                         self.selector, frame["address"], frame["port"], frame["secret"], frame["seconds"],
                         lambda why: self._send({"type": "knocked", "why": why}),
                     )  # fmt: skip
+                case "clock":
+                    self._send({"type": "clocked", "nanoseconds": time.time_ns()})
                 case "look":
-                    self._send(looked(frame))
+                    self._looking = Looking(frame, self._send)
                 case "go":
                     self._go(frame)
                 case "stop":
@@ -195,6 +201,8 @@ class Agent:
     def _cut(self) -> None:
         """The controller is gone, or cannot be heard."""
         self._lifeline = False
+        if self._looking:
+            self._looking.stop()
         self.selector.unregister(self._source)
         self._stop()
 
@@ -358,19 +366,6 @@ class Agent:
         elif self._full and not full:
             self.selector.unregister(self._sink)
         self._full = full
-
-
-def looked(frame: Frame) -> Frame:
-    """Facts and findings of this host, as `info` has them."""
-    from suites.errors import UsageError
-    from suites.hostinfo import look
-    from suites.report import Finding, Status
-
-    try:
-        facts, findings = look(frame["name"], frame["sections"], frame["devices"], LocalHost())
-    except UsageError as error:  # a device that this host does not have
-        facts, findings = {}, [Finding("network.read", Status.ERROR, str(error), subject={"host": frame["name"]})]
-    return {"type": "looked", "facts": facts, "findings": [finding.record() for finding in findings]}
 
 
 def main() -> None:

@@ -114,9 +114,15 @@ PLACEMENT: Shape = dict.fromkeys(
 GREETING: Shape = {"facts": holds(HOST_FACTS), "interfaces": every(holds(_INTERFACE))}
 """What a `hello` of this version says beside its version."""
 
+WANTED: Shape = {
+    "sections": every(text), "devices": every(text), "hurry": flag, "identities": flag, "record": flag,
+    "seconds": optional(span),
+}  # fmt: skip
 FROM_AGENTS: Mapping[str, Shape] = {
     "hello": {"version": text, "python": text},
-    "looked": {"facts": mapping, "findings": every(exactly(_FINDING))},
+    "looked": {"facts": mapping, "findings": every(exactly(_FINDING)), "texts": optional(by_name(text))},
+    "asking": {"line": text},
+    "clocked": {"nanoseconds": integer},
     "listening": {"port": port},
     "knocked": {"why": optional(text)},
     "started": {"rank": integer, "pid": pid},
@@ -139,7 +145,7 @@ FROM_RANKS: Mapping[str, Shape] = {
 }  # fmt: skip
 """Contents of `rank`, those that are the launcher's own."""
 FROM_CONTROLLERS: Mapping[str, Shape] = {
-    "look": {"name": text, "sections": every(text), "devices": every(text)},
+    "look": {"name": text, "wanted": holds(WANTED)},
     "listen": {"address": address, "secret": text},
     "knock": {"address": address, "port": port, "secret": text, "seconds": span},
     "job": {
@@ -150,7 +156,7 @@ FROM_CONTROLLERS: Mapping[str, Shape] = {
     "go": {"store": text},
 }  # fmt: skip
 
-ANSWERS: Mapping[str, str] = {"look": "looked", "listen": "listening", "knock": "knocked"}
+ANSWERS: Mapping[str, str] = {"look": "looked", "clock": "clocked", "listen": "listening", "knock": "knocked"}
 """What is asked of an agent -> what it answers."""
 
 

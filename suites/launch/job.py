@@ -63,7 +63,8 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a rank, or an agent (rank None), printed. `noise` as a stream is what led to the agent."""
+    """What a rank, or an agent (rank None), printed. `noise` as a stream is what led to the agent,
+    `asking` what an agent is about to ask a tool."""
 
     rank: int | None
     stream: str

@@ -2,12 +2,13 @@
 
 A frame is a dict with a `type`:
 
-    controller -> agent   look {name, sections, devices} (at its host, as info does), listen {address, secret},
-                          knock {address, port, secret, seconds} (the door of another agent),
+    controller -> agent   look {name, wanted} (at its host, as info does), clock (what time it is),
+                          listen {address, secret}, knock {address, port, secret, seconds} (the door of another agent),
                           job {job, arguments, placements, cpus, token, timeout, store (null: not here), starter,
                           lifeline}, go {store} (all ranks of all hosts are there), alive, stop
-    agent -> controller   hello {host, pid, version, python, facts, interfaces}, looked {facts, findings},
-                          listening {port}, knocked {why (null: it was opened)}, started {rank, pid}, serving {store},
+    agent -> controller   hello {host, pid, version, python, facts, interfaces}, looked {facts, findings, texts},
+                          asking {line} (of a tool), clocked {nanoseconds}, listening {port},
+                          knocked {why (null: it was opened)}, started {rank, pid}, serving {store},
                           rank {rank, content}, output {rank (null: of what starts ranks), stream, text},
                           exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
                           helpers {pids} (processes beside itself and the ranks),

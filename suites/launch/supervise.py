@@ -48,6 +48,9 @@ class Supervisor:
     _phase: str = "start"
     """Before ranks run."""
     _awaited: str = ""
+    _answer_seconds: float = 0.0
+    _answer_by: float = 0.0
+    """When an answer is too late; whoever says what it is at has more time."""
     """The type of answer that agents owe."""
     _roll: Roll = field(default_factory=Roll)
     _store: str | None = None
@@ -124,15 +127,15 @@ class Supervisor:
 
     def ask(self, phase: str, questions: Sequence[Frame], seconds: float) -> Iterator[Output]:
         """Ask each agent something, and hear its answer: see `answers`, which has none where there is a fault.
-        `phase` is what the run is at, for people."""
+        `phase` is what the run is at, for people. `seconds` without a word of any of them are too long."""
         self._phase = phase
         self._awaited = ANSWERS.get(questions[0]["type"], "") if questions else ""
         for link, question in zip(self._links, questions, strict=True):
             link.answer = None
             link.tell(question)
-        ends = time.monotonic() + seconds
+        self._answer_seconds, self._answer_by = seconds, time.monotonic() + seconds
         for event in self._serve(
-            lambda: all(link.answer or link.over for link in self._links) or time.monotonic() > ends
+            lambda: all(link.answer or link.over for link in self._links) or time.monotonic() > self._answer_by
         ):
             assert isinstance(event, Output)  # no rank was started that could report
             yield event
@@ -241,6 +244,11 @@ class Supervisor:
                 self._go()
             case "listening" | "knocked" | "looked":
                 link.answer = frame
+            case "clocked":
+                link.answer = {**frame, "heard": time.time_ns()}
+            case "asking":
+                self._answer_by = time.monotonic() + self._answer_seconds
+                yield Output(None, "asking", frame["line"], link.host)
             case "waiting":
                 self.summon(self._links.index(link), frame)
             case "helpers":

@@ -162,3 +162,58 @@ def test_smoke_on_hosts_that_are_not_there(hosts: Lab) -> None:
     done = opsdist(hosts, "suite", "smoke", "--hosts", "node1,nonesuch.invalid", "--budget", "60s")
     assert done.returncode == 3
     assert "(phase: name)" in done.stdout
+
+
+def test_hosts_are_recorded_each_in_a_folder_of_its_own(hosts: Lab, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    done = opsdist(hosts, "info", "--hosts", "node[1-2]", "-t", "limits", "-t", "network", "--record", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["node1", "node2"]
+    path = tmp_path / "i.json"
+    assert opsdist(hosts, "info", "--from", str(folder), "-t", "network", "--json", str(path)).returncode == 0
+    told = {host["name"]: host["facts"]["network"]["interfaces"] for host in written(path)["hosts"]}
+    assert {name: "eth0" in [each["name"] for each in found] for name, found in told.items()} == {
+        "node1": True, "node2": True,
+    }  # fmt: skip
+    assert opsdist(hosts, "info", "--hosts", "node1", "-t", "limits", "--record", str(folder)).returncode != 0
+
+
+def test_how_far_clocks_are_apart_is_known_to_within_the_error(hosts: Lab, tmp_path: Path) -> None:
+    """Hosts of a lab have the same clock."""
+    path = tmp_path / "i.json"
+    done = opsdist(hosts, "info", "--hosts", "node[1-3]", "-t", "clock", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    for host in written(path)["hosts"]:
+        clock = host["facts"]["clock"]["momentary"]
+        assert abs(clock["ahead_seconds"]) <= clock["ahead_error_seconds"]
+
+
+def test_a_device_that_only_some_have_is_an_error_of_the_others(hosts: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    opsdist(hosts, "info", "--hosts", "node1", "-t", "network", "-i", "nonesuch", "--json", str(path))
+    (finding,) = [finding for finding in written(path)["findings"] if finding["status"] == "error"]
+    assert (finding["check"], finding["subject"]) == ("info.device", {"host": "node1"})
+    assert "no device 'nonesuch'; known: " in finding["message"]
+
+
+def test_a_suite_of_checks_on_all_hosts(hosts: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    done = opsdist(hosts, "suite", "node", "--hosts", "node[1-2]", "--json", str(path))
+    assert done.returncode in (0, 1), done.stderr
+    passed = {finding["subject"].get("host") for finding in written(path)["findings"] if finding["status"] == "pass"}
+    assert {"node1", "node2"} <= passed
+
+
+def test_what_was_expected_of_hosts_is_asked_of_each(hosts: Lab, tmp_path: Path) -> None:
+    good = tmp_path / "good.json"
+    assert opsdist(hosts, "info", "--hosts", "node1", "-t", "network", "--save-expect", str(good)).returncode == 0
+    path = tmp_path / "i.json"
+    hosts.hosts[1].mtu(1400)
+    try:
+        arguments = ("-t", "network", "--expect", str(good), "--json", str(path))
+        opsdist(hosts, "info", "--hosts", "node[1-2]", *arguments)
+    finally:
+        hosts.hosts[1].mtu(1500)
+    differs = [found for found in written(path)["findings"] if found["check"] == "expect.differs"]
+    assert {"host": "node2", "device": "eth0"} in [found["subject"] for found in differs]
+    assert "node1" not in [found["subject"]["host"] for found in differs]

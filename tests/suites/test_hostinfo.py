@@ -9,9 +9,10 @@ import pytest
 from probes import PROBES
 from probes.host import Host, Space
 from suites.errors import UsageError
-from suites.hostinfo import SECTIONS, known, plain, report
+from suites.hostinfo import ALWAYS, SECTIONS, known, plain
 from suites.report import Status
 from tests.schema import validate
+from tests.suites.reported import reported
 from tests.tree_host import TreeHost
 
 
@@ -62,28 +63,28 @@ def read(host: Host) -> None:
 
 
 def facts_of(tree: TreeHost, *sections: str) -> dict[str, Any]:
-    facts: dict[str, Any] = report(["opsdist"], sections, host=tree, backends=BACKENDS).body["hosts"][0]["facts"]
+    facts: dict[str, Any] = reported(tree, sections, backends=BACKENDS).body["hosts"][0]["facts"]
     return facts
 
 
 def test_an_empty_host_is_a_valid_record_of_all_sections(tree: TreeHost) -> None:
-    found = report(["opsdist", "info"], host=tree, backends=BACKENDS)
+    found = reported(tree, backends=BACKENDS)
     validate(found.record())
-    assert tuple(found.body["hosts"][0]["facts"]) == SECTIONS
+    assert tuple(found.body["hosts"][0]["facts"]) == (*SECTIONS, *ALWAYS)
     assert found.body["hosts"][0]["name"] == "unknown"
     assert {finding.status for finding in found.findings} == {Status.SKIP}
     assert found.exit_code == 0  # the backends could be told
 
 
 def test_nothing_read_is_no_verdict(tree: TreeHost) -> None:
-    found = report(["opsdist"], ["cpu", "numa"], host=tree)
+    found = reported(tree, ["cpu", "numa"])
     assert (found.exit_code, found.record()["status"]) == (3, "error")
     tree.write({"/proc/sys/kernel/numa_balancing": "0"})
-    assert report(["opsdist"], ["cpu", "numa"], host=tree).exit_code == 0
+    assert reported(tree, ["cpu", "numa"]).exit_code == 0
 
 
 def test_no_variable_set_is_an_answer(tree: TreeHost) -> None:
-    assert report(["opsdist"], ["environment"], host=tree).exit_code == 0
+    assert reported(tree, ["environment"]).exit_code == 0
 
 
 def test_sections_come_in_the_order_of_the_table(tree: TreeHost) -> None:
@@ -93,7 +94,7 @@ def test_sections_come_in_the_order_of_the_table(tree: TreeHost) -> None:
 @pytest.mark.parametrize("name", ["clocks", "rdmas", "CPU", ""])
 def test_an_unknown_section_is_refused_with_the_known_ones(tree: TreeHost, name: str) -> None:
     with pytest.raises(UsageError, match=f"no section '{name}'; known: cpu, memory, .*backends"):
-        report(["opsdist"], ["cpu", name], host=tree)
+        reported(tree, ["cpu", name])
 
 
 @pytest.mark.parametrize("section", PROBES)
@@ -101,13 +102,13 @@ def test_a_probe_that_fails_is_a_finding_and_the_rest_goes_on(
     tree: TreeHost, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
     monkeypatch.setitem(PROBES, section, __name__)
-    found = report(["opsdist"], host=tree, backends=BACKENDS)
+    found = reported(tree, backends=BACKENDS)
     validate(found.record())
     (error,) = [finding for finding in found.findings if finding.status is Status.ERROR]
     assert error.check == f"{section}.read"
     assert error.message.endswith("ZeroDivisionError: made up")
     assert "test_hostinfo.py:" in error.evidence["raised_at"]
-    assert set(found.body["hosts"][0]["facts"]) == set(SECTIONS) - {section}
+    assert set(found.body["hosts"][0]["facts"]) == {*SECTIONS, *ALWAYS} - {section}
     assert found.exit_code == 0
 
 
@@ -126,7 +127,7 @@ def test_backends_say_whether_they_are_ready_why_not_and_what_to_do(tree: TreeHo
 
 
 def test_a_backend_that_is_ready_may_have_a_caveat(tree: TreeHost) -> None:
-    found = report(["opsdist"], ["backends"], host=tree, backends={"lame": f"{__name__}:Lame"})
+    found = reported(tree, ["backends"], backends={"lame": f"{__name__}:Lame"})
     (lame,) = found.body["hosts"][0]["facts"]["backends"]
     assert (lame["ready"], lame["reason"], lame["remedy"]) == (True, "its leg is broken", "get a crutch")
     assert [finding.status for finding in found.findings] == [Status.WARN]
@@ -134,28 +135,23 @@ def test_a_backend_that_is_ready_may_have_a_caveat(tree: TreeHost) -> None:
 
 def test_devices_narrow_the_network_section(tree: TreeHost) -> None:
     tree.network = {"eth0": (), "ib0": (), "lo": ()}
-    found = report(["opsdist"], ["network"], ["lo", "ib0"], host=tree)
+    found = reported(tree, ["network"], ["lo", "ib0"])
     names = [interface["name"] for interface in found.body["hosts"][0]["facts"]["network"]["interfaces"]]
     assert names == ["ib0", "lo"]
 
 
 def test_an_unknown_device_is_refused_with_the_known_ones(tree: TreeHost) -> None:
     with pytest.raises(UsageError, match="no device 'eth9'; known: none, they could not be read"):
-        report(["opsdist"], devices=["eth9"], host=tree, backends={})
+        reported(tree, devices=["eth9"])
     tree.network = {"eth0": (), "lo": ()}
     with pytest.raises(UsageError, match="no device 'eth9'; known: eth0, lo"):
-        report(["opsdist"], devices=["eth0", "eth9"], host=tree, backends={})
-
-
-def test_a_device_needs_its_section(tree: TreeHost) -> None:
-    with pytest.raises(UsageError, match="add -t network"):
-        report(["opsdist"], ["cpu"], ["eth0"], host=tree)
+        reported(tree, devices=["eth0", "eth9"])
 
 
 def test_findings_name_the_host(tree: TreeHost) -> None:
     tree.spaces["/dev/shm"] = Space(total=1 << 20, free=1 << 20)
     tree.write({"/proc/sys/kernel/hostname": "made-up"})
-    (finding,) = report(["opsdist"], ["memory"], host=tree).findings
+    (finding,) = reported(tree, ["memory"]).findings
     assert (finding.check, finding.subject) == ("memory.shm_small", {"host": "made-up"})
 
 

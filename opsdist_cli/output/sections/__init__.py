@@ -1,6 +1,6 @@
 """The sections of `opsdist info` as text, one file each with `render(facts) -> lines`.
 
-SECTIONS maps a section of `suites.hostinfo.SECTIONS` to its module, imported when used.
+SECTIONS maps a section or a view of `suites.hostinfo` to its module, imported when used.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ SECTIONS: dict[str, str] = {
     "software": "opsdist_cli.output.sections.software",
     "environment": "opsdist_cli.output.sections.environment",
     "backends": "opsdist_cli.output.sections.backends",
+    "topology": "opsdist_cli.output.sections.topology",
+    "hccl": "opsdist_cli.output.sections.hccl",
+    "nccl": "opsdist_cli.output.sections.nccl",
 }
 
 

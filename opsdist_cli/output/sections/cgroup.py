@@ -23,4 +23,5 @@ def render(facts: Facts) -> list[str]:
         ("CPU quota", f"{quota:g} CPUs" if isinstance(quota, float | int) else or_unknown(quota)),
         ("CPUs", cpu_list(facts["cpus"])),
         ("processes", or_unknown(facts["pids_limit"])),
+        ("ended for memory", or_unknown(facts["oom_kills"])),
     ])  # fmt: skip

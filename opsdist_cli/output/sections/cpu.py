@@ -21,11 +21,23 @@ def render(facts: Facts) -> list[str]:
         ("cores", f"{or_unknown(facts['physical_cores'])} usable of {or_unknown(facts['installed_cores'])}"),
         ("threads per core", or_unknown(facts["threads_per_core"])),
         ("logical CPUs", f"{or_unknown(facts['logical_cpus'])}, allowed: {cpu_list(facts['allowed_cpus'])}"),
+        *([("switched off", cpu_list(facts["offline_cpus"]))] if facts["offline_cpus"] else []),
         ("one CPU of each core", cpu_list(facts["core_cpus"])),
         ("caches", ", ".join(caches) or "unknown"),
         ("governor", or_unknown(facts["governor"], "no frequency scaling to be seen, as in virtual machines")),
+        *([("frequency", _frequency(facts["frequency"]))] if facts["frequency"] else []),
+        *([("virtual machine", facts["virtual_machine"])] if facts["virtual_machine"] else []),
         ("flags", "unknown" if flags is None else " ".join(flags) or "none of interest"),
     ])  # fmt: skip
+
+
+def _frequency(facts: Facts) -> str:
+    least, most, hardware = (_hertz(facts[name]) for name in ("least", "most", "hardware"))
+    return f"{least} to {most} allowed, the processor can {hardware}"
+
+
+def _hertz(frequency: int | None) -> str:
+    return "unknown" if frequency is None else f"{frequency / 1e9:.2f} GHz"
 
 
 def _cache(facts: Facts) -> str:

@@ -11,5 +11,6 @@ Facts = Mapping[str, Any]
 
 
 def render(facts: Facts) -> list[str]:
-    none = [("variables", "none that steers communication is set")]
-    return pairs(list(facts["variables"].items()) or none)
+    none = [("variables", "none that steers communication is set" if facts["told"] else "unknown")]
+    filed = [(name, f"{value} (/etc/nccl.conf)") for name, value in (facts["nccl_file"] or {}).items()]
+    return pairs([*(list(facts["variables"].items()) or none), *filed])

@@ -18,8 +18,10 @@ def render(facts: Facts) -> list[str]:
     return pairs([
         ("total", bytes_of(facts["total_bytes"])),
         ("available", bytes_of(facts["available_bytes"])),
+        ("page", bytes_of(facts["page_bytes"])),
         ("swap", swap),
         ("huge pages", "none" if pages == 0 else huge),
         ("transparent huge pages", or_unknown(facts["transparent_huge_pages"])),
         ("/dev/shm", free_of(facts["shm_free_bytes"], facts["shm_bytes"])),
+        ("processes ended for it", or_unknown(facts["oom_kills"])),
     ])  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from opsdist_cli.output.layout import pairs
@@ -15,8 +15,19 @@ Facts = Mapping[str, Any]
 def render(facts: Facts) -> list[str]:
     interfaces = facts["interfaces"]
     if interfaces is None:
-        return pairs([("interfaces", "unknown")])
-    return pairs([(interface["name"], _interface(interface)) for interface in interfaces] or [("interfaces", "none")])
+        return pairs([("interfaces", "unknown"), *_others(facts)])
+    rows = [(interface["name"], _interface(interface)) for interface in interfaces]
+    return pairs([*(rows or [("interfaces", "none")]), *_others(facts)])
+
+
+def _others(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Bonds, and where the host's own name leads to, as far as they are known."""
+    for bond in facts.get("bonds") or ():
+        members = ", ".join(f"{member['name']} {or_unknown(member['state'])}" for member in bond["members"])
+        yield f"bond {bond['name']}", f"{or_unknown(bond['mode'])}: {members or 'no members'}"
+    if facts.get("host_addresses") is not None:
+        where = " ".join(facts["host_addresses"]) or "nothing"
+        yield "own name", f"{facts['host_name']} leads to {where} (by {facts['name_source']})"
 
 
 def _interface(facts: Facts) -> str:
@@ -32,9 +43,26 @@ def _interface(facts: Facts) -> str:
             f"PCI {or_unknown(facts['pci_slot'])}",
             f"NUMA node {or_unknown(facts['numa_node'])}",
         ]
+    words += _told(facts)
     addresses = facts["addresses"]
     words.append("addresses unknown" if addresses is None else " ".join(addresses) or "no address")
     return ", ".join(words)
+
+
+def _told(facts: Facts) -> list[str]:
+    """What `ethtool` says beside all this, and of which bond or bridge it is a part."""
+    readings = facts.get("readings") or {}
+    values = {name: reading["values"] for name, reading in readings.items()}
+    words = [f"part of {facts['master']}"] if facts.get("master") else []
+    if reason := values.get("link", {}).get("reason"):
+        words.append(f"no link ({reason})")
+    elif facts.get("carrier") is False:
+        words.append("no link")
+    if firmware := values.get("driver", {}).get("firmware"):
+        words.append(f"firmware {firmware}")
+    if fec := values.get("fec", {}).get("active"):
+        words.append(f"FEC {fec}")
+    return words
 
 
 def _speed(facts: Facts) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from opsdist_cli.output.layout import ranges
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opsdist_cli.output.layout import ranges, wrapped
 from opsdist_cli.units import bytes_binary
 
 
@@ -23,3 +26,13 @@ def cpu_list(cpus: list[int] | None) -> str:
 
 def free_of(free: int | None, total: int | None) -> str:
     return "unknown" if total is None else f"{bytes_of(free)} of {bytes_of(total)} free"
+
+
+def device_remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with the devices of a view."""
+    lines: list[str] = []
+    for row in rows:
+        for why in row["why"]:
+            named = why if row["device"] in why else f"{row['device']}: {why}"
+            lines += wrapped(named, "  ", "      ")
+    return lines

@@ -1,0 +1,106 @@
+"""Views of `opsdist info`: a row a device, of what a collective library needs of it, with a verdict.
+
+`-t hccl` and `-t nccl` name them like sections. npu-smi has no such type, so what stands in a row is chosen here: the
+device, its links to its siblings, its way out of the host, and what is wrong with it.
+May import: checks' readings, report, topology.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suites.checks.readings import devices, label, value
+from suites.report import Finding, Status
+from suites.topology import summary
+
+Facts = Mapping[str, Any]
+
+_WORST = (Status.FAIL, Status.ERROR, Status.WARN)
+
+
+def hccl(facts: Facts, findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Ascend NPUs. Links are those of HCCS: how many there are and are up, their least lanes, retries and errors."""
+    return [
+        {
+            "device": label("ascend", device), "card": device["card"], "chip": device["chip"],
+            "name": device["name"], "bus": device["bus"], "health": _told(device, "health", "health"),
+            **_hccs(device),
+            "port": _told(device, "link", "status"), "mbps": _told(device, "speed", "mbps"),
+            "net_health": _told(device, "net_health", "status"), "address": device["address"],
+            "netmask": _told(device, "ip", "netmask"), "gateway": _told(device, "gateway", "address"),
+            "netdetect": _told(device, "netdetect", "address"), "mtu": _told(device, "mtu", "mtu"),
+            "fec": _told(device, "fec", "mode"), "tls": _told(device, "tls", "switch"),
+            "switch_port": _told(device, "lldp", "port"),
+            **_verdict(label("ascend", device), findings),
+        }
+        for device in devices(facts, "ascend")
+    ]  # fmt: skip
+
+
+def nccl(facts: Facts, findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """NVIDIA and AMD GPUs, which NCCL and RCCL run on. Links are the kinds of paths to the siblings, with how many."""
+    rows = []
+    for vendor in ("nvidia", "amd"):
+        for device in devices(facts, vendor):
+            name = label(vendor, device)
+            rows.append({
+                "device": name, "vendor": vendor, "name": device["name"], "bus": device["bus"],
+                "links": _paths(facts, vendor, name), "pcie": _pcie(facts, device["bus"]), **_verdict(name, findings),
+            })  # fmt: skip
+    return rows
+
+
+def topology(facts: Facts, findings: Sequence[Finding]) -> dict[str, Any]:
+    """How devices reach each other, as `opsdist topo` draws it."""
+    return summary(facts)
+
+
+def _told(device: Facts, query: str, name: str) -> Any:
+    reading = device["readings"].get(query)
+    return None if reading is None else value(reading, name)
+
+
+def _hccs(device: Facts) -> dict[str, Any]:
+    """Under either name that builds of the tool give these links."""
+    reading = device["readings"].get("hccs") or device["readings"].get("xlink") or {}
+    lanes = (reading.get("values") or {}).get("lane_mode")
+    counters = reading.get("counters") or {}
+
+    def total(kind: str) -> int | None:
+        counts = [count for name, count in counters.items() if name.endswith(kind)]
+        return sum(counts) if counts else None
+
+    return {
+        "hccs_links": None if lanes is None else len(lanes),
+        "hccs_up": None if lanes is None else sum(lane > 0 for lane in lanes),
+        "hccs_lanes": min(lanes) if lanes else None,
+        "hccs_retries": total("retry_count"),
+        "hccs_errors": total("error_count"),
+    }
+
+
+def paths(facts: Facts, vendor: str, name: str) -> Mapping[str, str]:
+    """Sibling -> kind of the path to it, as the vendor's tool has it; empty where it has not told."""
+    told = ((facts.get("accelerators") or {}).get(vendor) or {}).get("readings") or {}
+    row = ((told.get("topology") or {}).get("values") or {}).get(name) or {}
+    return {other: kind if isinstance(kind, str) else kind.get("link") for other, kind in row.items()}
+
+
+def _paths(facts: Facts, vendor: str, name: str) -> dict[str, int]:
+    return dict(Counter(kind for kind in paths(facts, vendor, name).values() if kind))
+
+
+def _pcie(facts: Facts, bus: str | None) -> dict[str, Any] | None:
+    """Lanes in use and at most."""
+    found = [device for device in (facts.get("pcie") or {}).get("devices") or () if device["slot"] == bus]
+    return {name: found[0][name] for name in ("width", "width_max")} if found else None
+
+
+def _verdict(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
+    """ready, degraded or not ready, by the worst that was found about it, and that."""
+    about = [finding for finding in findings if finding.subject.get("device") == name and finding.status in _WORST]
+    about.sort(key=lambda finding: _WORST.index(finding.status))
+    state = "ready" if not about else "degraded" if about[0].status is Status.WARN else "not ready"
+    return {"state": state, "why": [finding.message for finding in about], "remedy": about[0].remedy if about else None}
