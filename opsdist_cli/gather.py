@@ -52,14 +52,13 @@ def judged_by(wanted: Wanted, flags: Mapping[str, Any]) -> Measure:
     """What `measure_options` amount to. Raises UsageError for files that are not what they should be."""
     from suites.errors import UsageError
     from suites.expectation import read_expectation, unknown_keys
-    from suites.hostinfo import SECTIONS
     from suites.inforeport import Measure
     from suites.recorded import seen_at
     from suites.thresholds import read_thresholds
 
     expect, thresholds, since = flags["expect"], flags["thresholds"], flags["since"]
     expectation = None if expect is None else read_expectation(expect)
-    if expectation and (strange := unknown_keys(expectation, SECTIONS)):
+    if expectation and (strange := unknown_keys(expectation)):
         raise UsageError(f"--expect {expect}: no host has such a fact: {', '.join(strange)}")
     earlier = {} if since is None else {seen.name: seen.facts for seen in seen_at([since], wanted)[0]}
     return Measure({} if thresholds is None else read_thresholds(thresholds), expectation, earlier)

@@ -2,18 +2,23 @@
 
 The file is JSON, written by `info --save-expect`: {"kind": "expect", "expect": {key: value}}, keys as in the record's
 differences. In a key that was written by hand, `*` stands for any one name: "network.interfaces.*.mtu".
-May import: differences, errors, report.
+May import: probes' types of facts, differences, errors, report.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
+from probes import PROBES
 from suites.differences import differences, steady
 from suites.errors import UsageError
 from suites.report import Finding, Status
@@ -54,9 +59,32 @@ def read_expectation(path: Path) -> Expectation:
     return Expectation(str(path), content["expect"])
 
 
-def unknown_keys(expectation: Expectation, names: Sequence[str]) -> list[str]:
-    """Keys of sections that there are not; `names` are the sections that there are."""
-    return [key for key in expectation.values if key.split(".")[0] not in names]
+def unknown_keys(expectation: Expectation) -> list[str]:
+    """Keys that no host can have, whatever is in it."""
+    return [key for key in expectation.values if not _can_be(key.split("."))]
+
+
+def _can_be(parts: Sequence[str]) -> bool:
+    """Whether facts of this path are known to the probes."""
+    section, *rest = parts
+    return section in PROBES and _in(getattr(import_module(PROBES[section]), f"{section.capitalize()}Facts"), rest)
+
+
+def _in(kind: Any, parts: Sequence[str]) -> bool:
+    """Whether a value of this type can have such parts. Elements of lists and mappings may have any name; one with a
+    dot goes on with a number: 0000:01:00.0, eth0.100."""
+    if not parts or kind is Any:
+        return True
+    if isinstance(kind, types.UnionType):
+        return any(_in(inner, parts) for inner in get_args(kind))
+    if dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return parts[0] in hints and _in(hints[parts[0]], parts[1:])
+    if get_origin(kind) in (tuple, dict, Mapping):
+        element = next(each for each in reversed(get_args(kind)) if each is not ...)
+        numbers = len(list(takewhile(str.isdecimal, parts[1:])))
+        return any(_in(element, parts[used:]) for used in range(1, numbers + 2))
+    return False
 
 
 def violations(expectation: Expectation, hosts: Mapping[str, Mapping[str, Any]]) -> list[Finding]:

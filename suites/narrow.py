@@ -13,7 +13,7 @@ from suites.errors import UsageError
 
 Facts = Mapping[str, Any]
 
-_LISTS = (("network", "interfaces", "name"), ("rdma", "devices", "name"), ("pcie", "devices", "slot"))
+_LISTS = (("network", "interfaces", "name"), ("rdma", "devices", "name"), ("pcie", "devices", "id"))
 """(section, its list, by what its elements are named)."""
 
 
@@ -23,7 +23,7 @@ def narrowed(facts: Facts, devices: Sequence[str]) -> dict[str, Any]:
     for device in devices:
         if device not in known:
             listed = ", ".join(name for name in known if not name.isdecimal())
-            raise UsageError(f"no device '{device}'; known: {listed or 'none, they could not be read'}")
+            raise UsageError(f"no device '{device}'; known: {listed or 'none, as far as was looked'}")
     kept = dict(facts)
     for section, part, mark in _LISTS:
         if section in kept and (kept[section] or {}).get(part):

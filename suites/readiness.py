@@ -23,6 +23,9 @@ _LIBRARIES = {
 }
 """backend -> (vendor, what its devices are, readings that tell of the library, packages that bring it)."""
 
+_DRIVERS = ("driver", "table", "info")
+"""Readings of a host that tell the version of the driver, the surest first."""
+
 _SUBJECTS = ("pcie", "rdma", "topology", "log")
 """Rules about these concern every library whose device they name; those of the vendor always do."""
 _BAD = (Status.FAIL, Status.ERROR, Status.WARN)
@@ -53,7 +56,7 @@ def _accelerated(facts: Facts, findings: Sequence[Finding]) -> Iterator[tuple[st
                 if finding.check.partition(".")[0] in _SUBJECTS and finding.subject.get("device") in names
             ]
             state, why = _state(facts, backend, names, about)
-            yield backend, _devices(known, kind), _links(facts, vendor, known), state, why
+            yield backend, _devices(known, kind) + _driver(facts, vendor), _links(facts, vendor, known), state, why
 
 
 def _state(facts: Facts, backend: str, names: set[str], about: Sequence[Finding]) -> tuple[str, str]:
@@ -105,9 +108,16 @@ def _devices(known: Sequence[Facts], kind: str) -> str:
     return ", ".join(f"{count} x {model}" for model, count in models.items()) or f"no {kind}"
 
 
+def _driver(facts: Facts, vendor: str) -> str:
+    readings = ((facts.get("accelerators") or {}).get(vendor) or {}).get("readings") or {}
+    told = (readings[name]["values"] for name in _DRIVERS if name in readings)
+    version = next((values[key] for values in told for key in ("driver_version", "version") if values.get(key)), None)
+    return "" if version is None else f", driver {version}"
+
+
 def _links(facts: Facts, vendor: str, known: Sequence[Facts]) -> str:
     """The kinds of paths between the devices, the commonest first, and their ports."""
-    kinds = Counter(kind for device in known for kind in paths(facts, vendor, label(vendor, device)).values() if kind)
+    kinds = Counter(kind for row in paths(facts, vendor).values() for kind in row)
     ports = Counter((device["readings"].get("link") or {}).get("values", {}).get("status") for device in known)
     told = [kind for kind, _ in kinds.most_common()]
     if ports["UP"] or ports["DOWN"]:

@@ -30,6 +30,10 @@ class Change(StrEnum):
     """Its counters began anew."""
 
 
+_LEAST_SECONDS = 1e-6
+"""Two readings that are closer than this tell no rate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """`time` of the clock of the sightings."""
@@ -88,7 +92,7 @@ class Tally:
             anew |= amount < 0
             if amount >= 0:
                 self.sum[name] += amount
-                if seconds > 0:
+                if seconds >= _LEAST_SECONDS:
                     self._found(name, amount / seconds)
         for name, rate in sighting.rates.items():
             self._found(name, rate)

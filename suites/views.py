@@ -2,7 +2,7 @@
 
 `-t hccl` and `-t nccl` name them like sections. npu-smi has no such type, so what stands in a row is chosen here: the
 device, its links to its siblings, its way out of the host, and what is wrong with it.
-May import: checks' readings, report, topology.
+May import: probes.topology, checks' readings, report, topology.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from probes.topology.told import is_accelerator, matrix_of
 from suites.checks.readings import devices, label, value
 from suites.report import Finding, Status
 from suites.topology import summary
@@ -81,20 +82,23 @@ def _hccs(device: Facts) -> dict[str, Any]:
     }
 
 
-def paths(facts: Facts, vendor: str, name: str) -> Mapping[str, str]:
-    """Sibling -> kind of the path to it, as the vendor's tool has it; empty where it has not told."""
-    told = ((facts.get("accelerators") or {}).get(vendor) or {}).get("readings") or {}
-    row = ((told.get("topology") or {}).get("values") or {}).get(name) or {}
-    return {other: kind if isinstance(kind, str) else kind.get("link") for other, kind in row.items()}
+def paths(facts: Facts, vendor: str) -> Mapping[str, list[str]]:
+    """Accelerator -> kinds of its paths to the others, as the vendor's tool has them; empty where it has not told."""
+    told = matrix_of(facts, vendor)
+    return {
+        one: [kind for other, kind in row.items() if is_accelerator(other)]
+        for one, row in told.items()
+        if is_accelerator(one)
+    }
 
 
 def _paths(facts: Facts, vendor: str, name: str) -> dict[str, int]:
-    return dict(Counter(kind for kind in paths(facts, vendor, name).values() if kind))
+    return dict(Counter(paths(facts, vendor).get(name, ())))
 
 
 def _pcie(facts: Facts, bus: str | None) -> dict[str, Any] | None:
     """Lanes in use and at most."""
-    found = [device for device in (facts.get("pcie") or {}).get("devices") or () if device["slot"] == bus]
+    found = [device for device in (facts.get("pcie") or {}).get("devices") or () if device["id"] == bus]
     return {name: found[0][name] for name in ("width", "width_max")} if found else None
 
 

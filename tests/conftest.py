@@ -12,6 +12,19 @@ from hypothesis import settings
 from tests.leftovers import RunSpace, run_space
 from tests.tree_host import TreeHost
 
+ANY_ENGINE = (
+    "tests/probes/", "tests/suites/checks/", "tests/suites/test_spoiled.py", "tests/suites/test_readiness.py",
+    "tests/opsdist_cli/output/", "tests/opsdist_cli/test_checks.py", "tests/opsdist_cli/test_topo.py",
+    "tests/opsdist_cli/test_monitor.py", "tests/test_samples.py",
+)  # fmt: skip
+"""What has nothing to do with the engine that moves data."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(ANY_ENGINE):
+            item.add_marker(pytest.mark.any_engine)
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> TreeHost:

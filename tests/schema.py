@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,19 @@ from referencing import Registry, Resource
 FOLDER = Path(__file__).parent / "schemas"
 
 
-def validate(record: Mapping[str, Any]) -> None:
-    """Raises jsonschema.ValidationError with the path of what is wrong."""
+@cache
+def _validator(kind: str) -> Draft202012Validator:
+    """Schemas are read once: some tests validate hundreds of records."""
     schemas = {
         str(path.relative_to(FOLDER)): json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.rglob("*.json")
     }
     registry: Registry[Any] = Registry().with_resources(
         (name, Resource.from_contents(schema)) for name, schema in schemas.items()
     )
+    return Draft202012Validator(schemas[f"{kind}.json"], registry=registry)
+
+
+def validate(record: Mapping[str, Any]) -> None:
+    """Raises jsonschema.ValidationError with the path of what is wrong."""
     # Once through JSON, so that a tuple is judged as the array it becomes.
-    Draft202012Validator(schemas[f"{record['kind']}.json"], registry=registry).validate(json.loads(json.dumps(record)))
+    _validator(record["kind"]).validate(json.loads(json.dumps(record)))

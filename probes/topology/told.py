@@ -40,6 +40,11 @@ class Told:
     numa: dict[str, int] = field(default_factory=dict)
 
 
+def matrix_of(facts: Any, vendor: str) -> dict[str, dict[str, str]]:
+    """Of each label, the words of the links to others."""
+    return next((told(facts, each).matrix for each in VENDORS if each.name == vendor), {})
+
+
 def is_accelerator(label: str) -> bool:
     return _CHIP.fullmatch(label) is not None
 

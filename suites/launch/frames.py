@@ -146,6 +146,7 @@ FROM_RANKS: Mapping[str, Shape] = {
 """Contents of `rank`, those that are the launcher's own."""
 FROM_CONTROLLERS: Mapping[str, Shape] = {
     "look": {"name": text, "wanted": holds(WANTED)},
+    "clock": {},
     "listen": {"address": address, "secret": text},
     "knock": {"address": address, "port": port, "secret": text, "seconds": span},
     "job": {

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from probes import PROBES
+from probes.host import LocalHost
 from suites.errors import UsageError
 from suites.expectation import Expectation, expected_of, read_expectation, unknown_keys, violations
+from suites.hostinfo import Wanted, look
 from suites.report import Status
 
 
@@ -65,9 +68,31 @@ def test_an_npu_is_named_as_elsewhere() -> None:
     assert found.subject == {"host": "b", "device": "npu3"}
 
 
-def test_sections_that_there_are_not_are_named() -> None:
-    expectation = Expectation("f", {"software.kernel": "x", "sofware.kernel": "x"})
-    assert unknown_keys(expectation, ["software"]) == ["sofware.kernel"]
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ("software.kernel", True),
+        ("network.interfaces.ib0.mtu", True),
+        ("network.interfaces.*.mtu", True),
+        ("accelerators.ascend.devices.3", True),
+        ("accelerators.ascend.devices.3.readings.link.values.status", True),
+        ("limits.memlock.soft", True),
+        ("software.packages.torch", True),
+        ("sofware.kernel", False),
+        ("software.kernels", False),
+        ("network.interfaces.ib0.mtus", False),
+        ("accelerators.intel.devices", False),
+        ("software.kernel.version", False),
+        ("backends.mpi.ready", False),
+    ],
+)
+def test_keys_that_no_host_can_have_are_known_without_one(key: str, known: bool) -> None:
+    assert unknown_keys(Expectation("f", {key: 1})) == ([] if known else [key])
+
+
+def test_all_that_is_written_of_this_machine_can_be_read_back() -> None:
+    facts = look("h", LocalHost(), Wanted(tuple(PROBES))).facts
+    assert unknown_keys(Expectation("f", expected_of([("h", facts)])["expect"])) == []
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_devices_narrow_the_network_section(tree: TreeHost) -> None:
 
 
 def test_an_unknown_device_is_refused_with_the_known_ones(tree: TreeHost) -> None:
-    with pytest.raises(UsageError, match="no device 'eth9'; known: none, they could not be read"):
+    with pytest.raises(UsageError, match="no device 'eth9'; known: none, as far as was looked"):
         reported(tree, devices=["eth9"])
     tree.network = {"eth0": (), "lo": ()}
     with pytest.raises(UsageError, match="no device 'eth9'; known: eth0, lo"):

@@ -13,7 +13,7 @@ FACTS: dict[str, Any] = {
     "cpu": {"model": "x"},
     "network": {"interfaces": [{"name": "eth0"}, {"name": "lo"}], "hostname": "h"},
     "rdma": {"devices": [{"name": "mlx5_0"}]},
-    "pcie": {"devices": [{"slot": "0000:01:00.0"}]},
+    "pcie": {"devices": [{"id": "0000:01:00.0"}]},
     "accelerators": {
         "ascend": {"devices": [{"id": 0}, {"id": 3}], "configured": True},
         "nvidia": {"devices": None},
@@ -44,5 +44,5 @@ def test_only_these(devices: tuple[str, ...], interfaces: list[str], rdma: list[
 def test_what_is_not_there_is_refused_with_what_is() -> None:
     with pytest.raises(UsageError, match=r"no device 'gpu0'; known: eth0, lo, mlx5_0, 0000:01:00\.0, npu0, npu3$"):
         narrowed(FACTS, ("gpu0",))
-    with pytest.raises(UsageError, match="known: none, they could not be read"):
+    with pytest.raises(UsageError, match="known: none, as far as was looked"):
         narrowed({"network": {"interfaces": None}}, ("eth0",))

@@ -46,7 +46,9 @@ def failure(rank: int = 0, **given: Any) -> Frame:
 
 SAID: tuple[Frame, ...] = (
     HELLO,
-    {"type": "looked", "facts": {"cpu": {}}, "findings": [_FINDING]},
+    {"type": "asking", "line": "npu-smi info"},
+    {"type": "looked", "facts": {"cpu": {}}, "findings": [_FINDING], "texts": {"host.json": "{}"}},
+    {"type": "clocked", "nanoseconds": 1_700_000_000_000_000_000},
     {"type": "listening", "port": 40_000},
     {"type": "knocked", "why": None},
     {"type": "started", "rank": 0, "pid": NOBODY},
@@ -67,16 +69,30 @@ SAID: tuple[Frame, ...] = (
     {"type": "ended"},
 )
 """By agents."""
-SAID_OF_RANKS = tuple(frame for frame in SAID if frame["type"] not in ("hello", "looked", "listening", "knocked"))
+SAID_OF_RANKS = tuple(
+    frame for frame in SAID if frame["type"] not in ("hello", "asking", "looked", "clocked", "listening", "knocked")
+)
 """By agents that run some, whatever else they have said."""
 TOLD: tuple[Frame, ...] = (
-    {"type": "look", "name": "here", "sections": ["environment"], "devices": []},
+    {
+        "type": "look",
+        "name": "here",
+        "wanted": {
+            "sections": ["environment"],
+            "devices": [],
+            "hurry": True,
+            "identities": False,
+            "record": False,
+            "seconds": None,
+        },
+    },
     {"type": "listen", "address": "127.0.0.1", "secret": "s"},
     {"type": "knock", "address": "127.0.0.1", "port": 1, "secret": "s", "seconds": 0.1},
     job("report", 2),
     {"type": "go", "store": ""},
     {"type": "alive"},
     {"type": "stop"},
+    {"type": "clock"},
 )
 """By controllers."""
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from suites.report import Status
+from tests.suites.checks.network.test_interfaces import DOWN, address, entry, of_files, of_ip
 from tests.suites.checks.ruled import fleet, statuses
-from tests.suites.checks.test_network import DOWN, address, entry, of_files, of_ip
 from tests.suites.checks.told import facts_of
 
 

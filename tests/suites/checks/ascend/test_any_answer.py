@@ -15,10 +15,9 @@ from tests.probes.ascend.test_hccn_questions import SAMPLES
 from tests.suites.checks.told import facts_of
 
 SUBJECTS = (
-    "ascend_port", "ascend_address", "ascend_port_settings", "ascend_ub", "ascend_port_errors", "ascend_optics",
-    "ascend_software", "ascend_ranktable",
+    "port", "address", "port_settings", "ub", "port_errors", "optics", "software", "ranktable",
 )  # fmt: skip
-RULES = [rule for subject in SUBJECTS for rule in import_module(f"suites.checks.{subject}").RULES]
+RULES = [rule for subject in SUBJECTS for rule in import_module(f"suites.checks.ascend.{subject}").RULES]
 FILES = (
     "/etc/hccn.conf", "/usr/local/Ascend/driver/version.info", "/usr/local/Ascend/firmware/version.info",
     "/usr/local/Ascend/ascend-toolkit/latest/x86_64-linux/ascend_toolkit_install.info", "/t.json",
