@@ -98,7 +98,8 @@ class Visit(PassingHost):
         reading = understood(tool, query, source, answer)
         if self._identities:
             return replace(reading, identities=found(answer.stdout))
-        return replace(reading, lines={name: hidden(line) for name, line in reading.lines.items()})
+        reason = None if reading.reason is None else hidden(reading.reason)
+        return replace(reading, reason=reason, lines={name: hidden(line) for name, line in reading.lines.items()})
 
     def ask_all(self, tool: Tool, queries: Iterable[Query], **which: object) -> dict[str, Reading]:
         """By the query's name; none of those for which there is no tool here."""

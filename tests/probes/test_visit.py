@@ -128,3 +128,10 @@ def test_identities_are_shown_to_those_who_ask_for_them() -> None:
     hidden, shown = Visit(host).ask(TOOL, query), Visit(host, identities=True).ask(TOOL, query)
     assert (hidden.lines["text"], hidden.identities) == ("Serial Number : (hidden)", {})
     assert (shown.lines["text"], shown.identities) == ("Serial Number : 12AB", {"Serial Number": "12AB"})
+
+
+def test_what_was_not_understood_is_told_without_identities() -> None:
+    host = Asked(Answer(3, "Serial Number : 12AB\n", ""))
+    hidden, shown = Visit(host).ask(TOOL, SLOW), Visit(host, identities=True).ask(TOOL, SLOW)
+    assert hidden.reason == "Serial Number : (hidden)"
+    assert shown.reason == "Serial Number : 12AB (exit status 3)"
