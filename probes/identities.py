@@ -11,14 +11,18 @@ import re
 HIDDEN = "(hidden)"
 
 _KEYED = re.compile(
-    r"(?im)^(?P<key>[^\S\n|]*(?:\S[^\n:|=]*)?"
-    r"(?:serial (?:number|num|no)|\bsn\b|uuid|guid|[vn]die id|chassis id|mac addr(?:ess)?)[^\n:|=]{0,24}[:=]\s*)"
-    r"(?P<value>\S[^\n|]*)"
+    r"(?i)(?<![a-z0-9])(?P<key>(?P<name>serial(?:[ _]?(?:number|num|no))?|sn|uuid|guid|[vn]die id|chassis id|fru[ _]id|"
+    r"mac addr(?:ess)?)[\"']?(?:[ \t]{0,80}[:=|][ \t|]{0,80}| is )[\"']?)"
+    r"(?P<value>[^\s|\"',)][^\n|\"',)]{0,200})"
 )
 _UUID = re.compile(r"(?i)\b(?:(?:GPU|MIG|NPU)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_MAC = re.compile(r"(?i)(?<![0-9a-f:.])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![0-9a-f:.])")
+_MAC = re.compile(
+    r"(?i)(?<![0-9a-f:.-])(?:(?:[0-9a-f]{2}[:-]){5,19}[0-9a-f]{2}|[0-9a-f]{4}([.-])[0-9a-f]{4}\1[0-9a-f]{4})"
+    r"(?![0-9a-f:.-])"
+)
+"""Of Ethernet, of InfiniBand and of PCI Express, in the ways in which they are written."""
 _GUID = re.compile(r"(?i)\b0x[0-9a-f]{16}\b|(?<![0-9a-f:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![0-9a-f:])")
-_NAMELESS = ("N/A", "NA", "-", "none", "not")
+_NAMELESS = frozenset({"n/a", "na", "-", "none", "not", "unknown"})
 
 
 def hidden(text: str) -> str:
@@ -34,9 +38,9 @@ def found(text: str) -> dict[str, str]:
     named: dict[str, str] = {}
     for match in _KEYED.finditer(text):
         if not _says_none(match["value"]):
-            named.setdefault(match["key"].strip(" \t:="), match["value"].strip())
+            named.setdefault(match["name"], match["value"].strip())
     return named
 
 
 def _says_none(value: str) -> bool:
-    return value.split()[0].startswith(_NAMELESS)
+    return value.split()[0].lower() in _NAMELESS

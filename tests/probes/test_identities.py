@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,10 +27,27 @@ from probes.identities import found, hidden
         ("0000:C1:00.0 192.0.2.1 2001:db8::12 mlx5_0 24.1.0.3", "0000:C1:00.0 192.0.2.1 2001:db8::12 mlx5_0 24.1.0.3"),
         ("PCIe Bus Info : 0000:81:00.0", "PCIe Bus Info : 0000:81:00.0"),
         ("12:34:56 started", "12:34:56 started"),
+        ("    Serial Number                         : 1650123456789", None),
+        ("NVRM: GPU Board Serial Number: 1650123456789", None),
+        ("GPU 0000:9b:00.0: GPU serial number is 1650123456789.", None),
+        ("    PRODUCT_SERIAL: 1650123456789", None),
+        ('"serial_number": "1650123456789",', None),
+        ("Board Serial : 1650123456789", None),
+        ("Serial Number : NA1650123456789", None),
+        ("Device Serial Number a0-88-c2-16-50-12-34-56", None),
+        ("link 00:00:10:29:fe:80:00:00:00:00:00:00:16:50:12:34:56:78:90:cc x", None),
+        ("Chassis ID : 1650.1234.5678", None),
+        ("learnt 1650.1234.5678 here", None),
+        ("2026-12-01 10:00:00 up", "2026-12-01 10:00:00 up"),
+        ("the serial console is on", "the serial console is on"),
     ],
 )  # fmt: skip
-def test_hidden(text: str, shown: str) -> None:
-    assert hidden(text) == shown
+def test_hidden(text: str, shown: str | None) -> None:
+    """Where nothing else is said, the number is gone."""
+    if shown is None:
+        assert not {"1650", "16:50", "16-50"} & set(re.findall(r"1650|16:50|16-50", hidden(text)))
+    else:
+        assert hidden(text) == shown
 
 
 def test_found_are_those_that_have_a_key() -> None:
