@@ -132,8 +132,9 @@ def save(texts: Mapping[str, str], folder: Path) -> None:
     try:
         for path, text in texts.items():
             _write(folder, path, text)
-    except OSError as error:
-        raise ProbeError(f"{folder}: the host cannot be recorded here: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # no place for it, or a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise ProbeError(f"{folder}: the host cannot be recorded here: {reason}") from error
 
 
 def prepare(folder: Path) -> None:
