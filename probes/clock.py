@@ -18,12 +18,12 @@ _SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _HARDWARE = "/sys/class/ptp"
 _NOT_SYNCHRONISED = "not synchronised"
 
-CHRONYC = Tool("chronyc", messages=((r"50[016] |not authori[sz]ed|permission denied", State.REFUSED),))
+CHRONYC = Tool("chronyc", messages=((r"50[016] |not authori[sz]ed", State.REFUSED),))
 TIMEDATECTL = Tool(
     "timedatectl",
     messages=(
         (r"not been booted with systemd|failed to connect to bus|failed to create bus", State.UNSUPPORTED),
-        (r"access denied|permission denied", State.REFUSED),
+        (r"access denied", State.REFUSED),
     ),
 )
 

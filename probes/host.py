@@ -10,24 +10,17 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import shutil
-import signal
-import subprocess
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
-_DEATH_SECONDS = 1.0
+from probes import command
+from probes.command import Answer as Answer
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a command said. `exit_code` is None when it had not ended by the deadline and was killed."""
-
-    exit_code: int | None
-    stdout: str
-    stderr: str
+_LARGEST = 64 << 20
+"""Bytes of a file that is read: settings, lists and what the kernel shows are far below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,9 @@ class Host(Protocol):
     @property
     def environ(self) -> Mapping[str, str]: ...
 
-    def read(self, path: str) -> str | None: ...
+    def read(self, path: str) -> str | None:
+        """A file's text; None where there is no file, or one that is not for reading as a whole: a pipe, a device, or
+        what is larger than any file that a probe reads."""
 
     def tail(self, path: str, size: int) -> str | None:
         """The last `size` bytes of a file, from the first whole line on: for logs, which may be of any length."""
@@ -69,7 +64,7 @@ class Host(Protocol):
     def space(self, path: str) -> Space | None: ...
 
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
-        """None when the command cannot be started. It and its children are killed at the deadline (seconds)."""
+        """None when there is no such command. It and its children are killed at the deadline (seconds)."""
 
     def recorded(self) -> tuple[str, ...] | None:
         """The command lines whose output is known; None of a host that can be asked anything."""
@@ -97,13 +92,15 @@ class Folder:
 
     def read(self, path: str) -> str | None:
         try:
-            return self._at(path).read_bytes().decode("utf-8", "replace")
+            with _opened(self._at(path)) as file:
+                content = file.read(_LARGEST + 1)
         except (OSError, ValueError):
             return None
+        return content.decode("utf-8", "replace") if len(content) <= _LARGEST else None
 
     def tail(self, path: str, size: int) -> str | None:
         try:
-            with self._at(path).open("rb") as file:
+            with _opened(self._at(path)) as file:
                 length = file.seek(0, os.SEEK_END)
                 file.seek(max(0, length - size))
                 kept = file.read(size)
@@ -146,32 +143,7 @@ class LocalHost(Folder):
         return Space(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
 
     def run(self, argv: Sequence[str], timeout: float) -> Answer | None:
-        program = shutil.which(str(self._at(argv[0])) if argv[0].startswith("/") else argv[0])
-        if program is None:  # found out without a fork, since most tools are on few hosts
-            return None
-        try:
-            process = subprocess.Popen(
-                [program, *argv[1:]],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, "LC_ALL": "C"},
-                start_new_session=True,
-            )
-        except (OSError, ValueError):
-            return None
-        try:
-            stdout, stderr = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired as late:
-            # The whole session goes, so that no grandchild keeps the pipes open.
-            os.killpg(process.pid, signal.SIGKILL)
-            _leave(process)
-            return Answer(None, _text(late.stdout), _text(late.stderr))
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            _leave(process)
-            raise
-        return Answer(process.returncode, _text(stdout), _text(stderr))
+        return command.run([str(self._at(argv[0])) if argv[0].startswith("/") else argv[0], *argv[1:]], timeout)
 
     def recorded(self) -> tuple[str, ...] | None:
         return None
@@ -243,14 +215,11 @@ class PassingHost:
         return self._host.packages(names)
 
 
-def _leave(process: subprocess.Popen[bytes]) -> None:
-    """A tool that waits in its driver does not die of SIGKILL, so it is not waited for."""
-    try:
-        process.communicate(timeout=_DEATH_SECONDS)
-    except (subprocess.TimeoutExpired, ValueError):
-        for pipe in (process.stdout, process.stderr):
-            if pipe:
-                pipe.close()
+def _opened(path: Path) -> BinaryIO:
+    """Raises OSError for what is no plain file: a pipe may never have a writer, a device never ends."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(f"{path} is no plain file")
+    return path.open("rb")
 
 
 def last_lines(text: str, whole: bool) -> str:
@@ -267,7 +236,3 @@ def _version(name: str) -> str | None:
 
 def _printable(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "replace")
-
-
-def _text(output: bytes | str | None) -> str:
-    return output.decode("utf-8", "replace") if isinstance(output, bytes) else output or ""

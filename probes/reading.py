@@ -8,7 +8,7 @@ May import: the standard library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -22,6 +22,8 @@ class State(StrEnum):
     TOLD = "told"
     REFUSED = "refused"
     """The tool would not say: no permission, busy."""
+    TAKEN = "taken"
+    """Another process kept the tools to itself for so long that this one was not asked."""
     UNSUPPORTED = "unsupported"
     """This tool, device or virtual machine does not know the question."""
     ABSENT = "absent"
@@ -80,3 +82,9 @@ class Reading:
 
 def told(source: str, said: Said, reason: str | None = None) -> Reading:
     return Reading(source, State.TOLD, reason, said.values, said.counters, said.momentary, said.lines)
+
+
+def silent(readings: Iterable[Reading]) -> bool:
+    """Whether somebody was asked and nobody told anything: then that nothing is known does not mean "none"."""
+    states = {reading.state for reading in readings}
+    return State.TOLD not in states and bool(states & {State.REFUSED, State.TAKEN, State.LATE, State.FAILED})

@@ -13,20 +13,25 @@ import math
 import os
 import re
 import shlex
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from probes.host import Answer, Host, PassingHost
+from probes.command import MAY_NOT, Answer
+from probes.host import Host, PassingHost
 from probes.identities import found, hidden
 from probes.reading import Reading, Said, State, told
 from probes.tool_text import clean, lines
 
 _TURN_SECONDS = 60.0
 """The longest wait for another opsdist on this host to have done with a tool."""
+_TAKEN = f"another process has kept the tools of this host to itself for {_TURN_SECONDS:.0f} s and more"
 _LOCK = "/"
 """A folder every process can open; a lock on it leaves nothing behind, however its holder ends."""
+_MESSAGES = ((r"permission denied|operation not permitted", State.REFUSED),)
+"""What any tool may say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Visit(PassingHost):
         self._tell = tell
         self._ends = math.inf if seconds is None else time.monotonic() + seconds
         self._hung: dict[str, str] = {}
+        self._kept_out = False
 
     def ask(self, tool: Tool, query: Query, **which: object) -> Reading:
         """What a tool says. Good output counts, however the tool ended. A value of `which` that is a list stands for
@@ -88,7 +94,7 @@ class Visit(PassingHost):
             return Reading(source, State.UNASKED, "the time for looking was used up")
         with self._turn() as mine:
             if not mine:
-                return Reading(source, State.REFUSED, "another opsdist on this host is asking its tools")
+                return Reading(source, State.TAKEN, _TAKEN)
             self._tell(source)
             answer = self._answer(tool, words, query.seconds)
         if answer is None:
@@ -114,14 +120,16 @@ class Visit(PassingHost):
 
     @contextmanager
     def _turn(self) -> Iterator[bool]:
-        """Whether it is this process's turn to ask."""
+        """Whether it is this process's turn to ask. Who has waited in vain once does not wait again."""
         try:
             descriptor = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             yield True
             return
         try:
-            yield _locked(descriptor, time.monotonic() + _TURN_SECONDS)
+            mine = _locked(descriptor, time.monotonic() + (0.0 if self._kept_out else _TURN_SECONDS))
+            self._kept_out = not mine
+            yield mine
         finally:
             os.close(descriptor)
 
@@ -136,19 +144,36 @@ def understood(tool: Tool, query: Query, source: str, answer: Answer) -> Reading
     # What a tool says of its end stands on the other stream, after what it had said before.
     said = query.parse(f"{answer.stdout}\n{answer.stderr}" if answer.exit_code else answer.stdout)
     if said:
-        reason = "it did not end and was killed" if late else None
-        if answer.exit_code:
-            reason = f"exit status {answer.exit_code} after that"
-        return replace(told(source, said, reason), state=State.LATE if late else State.TOLD)
+        ends = [f"its output was cut after {len(answer.stdout)} characters"] if answer.cut else []
+        ends += ["it did not end and was killed"] if late else []
+        ends += [f"{_ended(answer.exit_code)} after that"] if answer.exit_code else []
+        return replace(told(source, said, ", ".join(ends) or None), state=State.LATE if late else State.TOLD)
     if late:
         return Reading(source, State.LATE, f"no end after {query.seconds:.3g} s, it was killed")
+    if answer.exit_code == MAY_NOT:
+        return Reading(source, State.REFUSED, answer.stderr.strip()[:200] or "permission denied")
     words = clean(answer.stdout + "\n" + answer.stderr)
-    for pattern, state in tool.messages:
+    for pattern, state in (*tool.messages, *_MESSAGES):
         if match := re.search(rf"^.*(?:{pattern}).*$", words, re.IGNORECASE | re.MULTILINE):
             return Reading(source, state, match[0].strip()[:200])
     first = next(iter(lines(words)), "it said nothing").strip()[:200]
-    exit_code = f" (exit status {answer.exit_code})" if answer.exit_code else ""
-    return Reading(source, State.FAILED, first + exit_code)
+    end = f" ({_ended(answer.exit_code)})" if answer.exit_code else ""
+    return Reading(source, State.FAILED, _legible(first) + end)
+
+
+def _ended(code: int) -> str:
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def _legible(words: str) -> str:
+    """The words, unless they are no text."""
+    strange = sum(not char.isprintable() or char == "\N{REPLACEMENT CHARACTER}" for char in words)
+    return words if strange * 8 <= len(words) else "what it said is no text"
 
 
 def _locked(descriptor: int, until: float) -> bool:

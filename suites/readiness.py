@@ -1,7 +1,7 @@
 """Which collective library can run on which devices over which links, and what stands in the way.
 
 A row a backend: ready; degraded, when something is wrong with a part of what it uses; not ready; or unknown, when
-nothing told whether it is installed. May import: checks' readings, report, views.
+nobody told how its devices are, or whether it is installed. May import: checks, report, views.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from suites.checks.readings import devices, has_told, label
+from suites.checks.tools import VENDORS
 from suites.report import Finding, Status, by_host
-from suites.views import paths
+from suites.views import IN_VAIN, paths, untold
 
 Facts = Mapping[str, Any]
 
@@ -47,27 +48,53 @@ def readiness(hosts: Mapping[str, Facts], findings: Sequence[Finding]) -> list[d
 def _accelerated(facts: Facts, findings: Sequence[Finding]) -> Iterator[tuple[str, str, str, str, str]]:
     for backend, (vendor, kind, *_) in _LIBRARIES.items():
         known = devices(facts, vendor)
-        broken = [finding for finding in findings if finding.check.startswith(f"{vendor}.")]
-        if known or any(finding.status is Status.FAIL for finding in broken):
+        about = [finding for finding in findings if vendor in (finding.check.split(".")[0], _vendor_of_tool(finding))]
+        if known or any(finding.status is not Status.WARN for finding in about) or _asked_in_vain(facts, vendor):
             names = {label(vendor, device) for device in known}
-            about = broken + [
+            about += [
                 finding
                 for finding in findings
                 if finding.check.partition(".")[0] in _SUBJECTS and finding.subject.get("device") in names
             ]
-            state, why = _state(facts, backend, names, about)
-            yield backend, _devices(known, kind) + _driver(facts, vendor), _links(facts, vendor, known), state, why
+            state, why = _state(facts, backend, known, about)
+            on = _devices(known, "unknown" if state == "unknown" else f"no {kind}", kind)
+            yield backend, on + _driver(facts, vendor), _links(facts, vendor, known), state, why
 
 
-def _state(facts: Facts, backend: str, names: set[str], about: Sequence[Finding]) -> tuple[str, str]:
-    failed = [finding for finding in about if finding.status is not Status.WARN]
-    lost = {finding.subject.get("device") for finding in failed}
-    if not names or (failed and (None in lost or names <= lost)):
-        return "not ready", _why(failed or about)
+def _vendor_of_tool(finding: Finding) -> str | None:
+    """Whose devices are unknown when that was found about a tool."""
+    is_about = finding.check.startswith("tools.")
+    return VENDORS.get(str(finding.evidence.get("command")).split(" ")[0]) if is_about else None
+
+
+def _asked_in_vain(facts: Facts, vendor: str) -> list[str]:
+    """What its tools said instead of an answer, where it is unknown for that which devices there are."""
+    told = (facts.get("accelerators") or {}).get(vendor) or {}
+    if told.get("devices") is not None:
+        return []
+    readings = (told.get("readings") or {}).values()
+    return [f"`{each['source']}`: {each['reason']}" for each in readings if each["state"] in IN_VAIN]
+
+
+def _state(facts: Facts, backend: str, known: Sequence[Facts], about: Sequence[Finding]) -> tuple[str, str]:
+    vendor, *_ = _LIBRARIES[backend]
+    names = {label(vendor, device) for device in known}
+    lost = {finding.subject.get("device") for finding in about if finding.status is Status.FAIL}
+    if None in lost or (lost and names <= lost):
+        return "not ready", _why([finding.message for finding in _worst_first(about)])
+    unknown = {label(vendor, device): why for device in known if (why := untold(vendor, device))}
+    dark = (
+        [finding.message for finding in about if finding.status is Status.ERROR]
+        or [f"{name}: {why}" for name, why in unknown.items()]
+        or _asked_in_vain(facts, vendor)
+    )
+    if names <= {*unknown, *lost}:
+        return "unknown", _why(dark)
     missing = _library(facts, backend)
     if missing is not None and not about:
         return missing
-    return ("degraded", _why(about)) if about else ("ready", "")
+    wrong = [finding.message for finding in _worst_first(about)] or dark
+    return ("degraded", _why(wrong)) if wrong else ("ready", "")
 
 
 def _library(facts: Facts, backend: str) -> tuple[str, str] | None:
@@ -103,9 +130,9 @@ def _plain(facts: Facts) -> Iterator[tuple[str, str, str, str, str]]:
             )
 
 
-def _devices(known: Sequence[Facts], kind: str) -> str:
+def _devices(known: Sequence[Facts], none: str, kind: str) -> str:
     models = Counter(device["name"] or kind for device in known)
-    return ", ".join(f"{count} x {model}" for model, count in models.items()) or f"no {kind}"
+    return ", ".join(f"{count} x {model}" for model, count in models.items()) or none
 
 
 def _driver(facts: Facts, vendor: str) -> str:
@@ -140,7 +167,10 @@ def _network(facts: Facts) -> str:
     return ", ".join(["shared memory", *wires])
 
 
-def _why(about: Sequence[Finding]) -> str:
-    worst = sorted(about, key=lambda finding: _BAD.index(finding.status))
-    more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
-    return worst[0].message + more if worst else "no device was found"
+def _worst_first(about: Sequence[Finding]) -> list[Finding]:
+    return sorted(about, key=lambda finding: _BAD.index(finding.status))
+
+
+def _why(reasons: Sequence[str]) -> str:
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return reasons[0] + more if reasons else "no device was found"

@@ -26,7 +26,7 @@ def explained(rule: Rule) -> str:
     lines += pairs([
         ("when broken", str(rule.status)),
         ("looks at", _SCOPES[rule.scope]),
-        ("reads", ", ".join(rule.needs)),
+        ("reads", ", ".join(rule.needs) or "every section that is there"),
     ])  # fmt: skip
     for name, threshold in rule.thresholds.items():
         lines += wrapped(_threshold(name, threshold), "  ", "      ")

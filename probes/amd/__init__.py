@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from probes.amd import rocm, smi, sysfs
 from probes.by_device import Split, split
-from probes.reading import Reading, State
+from probes.reading import Reading, State, silent
 from probes.visit import Visit
 
 
@@ -28,8 +28,8 @@ class AmdDevice:
 
 @dataclass(frozen=True, slots=True)
 class AmdFacts:
-    """None where nothing could be asked. `readings`: of all devices together. `on_pcie`: addresses of the GPUs that
-    PCIe has, whether or not a driver has taken them."""
+    """None where nothing could be asked, or nobody told anything. `readings`: of all devices together. `on_pcie`:
+    addresses of the GPUs that PCIe has, whether or not a driver has taken them."""
 
     devices: tuple[AmdDevice, ...] | None
     readings: Mapping[str, Reading] = field(default_factory=dict)
@@ -43,7 +43,8 @@ def read(visit: Visit) -> AmdFacts:
     for bus in cards:
         if not answers and bus not in buses.values():
             buses[len(buses)] = bus
-    none = visit.listdir("/dev") is not None or any("fault" in answer.host.values for answer in answers.values())
+    none = visit.listdir("/dev") is not None and not silent(answer.host for answer in answers.values())
+    none |= any("fault" in answer.host.values for answer in answers.values())
     devices = tuple(_device(gpu, buses[gpu], answers, cards) for gpu in sorted(buses))
     return AmdFacts(
         devices=devices if devices or none else None,

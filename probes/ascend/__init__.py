@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from probes.ascend import config, hccn, npu_smi, ranktable, versions
 from probes.ascend.config import CONFIGURATION, parse_addresses
 from probes.ascend.identity import Identity, identities
-from probes.reading import Reading
+from probes.reading import Reading, silent
 from probes.visit import Visit
 
 
@@ -34,9 +34,10 @@ class AscendDevice:
 
 @dataclass(frozen=True, slots=True)
 class AscendFacts:
-    """Devices that anything knows of, by id; None where nothing could be asked. `configured`: there is an
-    /etc/hccn.conf; None where it cannot be read. `unclaimed`: PCI addresses of NPUs that lspci lists and that are of
-    none of the devices, as far as their addresses are known. `readings`: what tools say of all devices together."""
+    """Devices that anything knows of, by id; None where nothing could be asked, or nobody told anything. `configured`:
+    there is an /etc/hccn.conf; None where it cannot be read. `unclaimed`: PCI addresses of NPUs that lspci lists and
+    that are of none of the devices, as far as their addresses are known. `readings`: what tools say of all devices
+    together."""
 
     devices: tuple[AscendDevice, ...] | None
     configured: bool | None
@@ -54,8 +55,9 @@ def read(visit: Visit) -> AscendFacts:
     known = identities(visit, set(addresses), smi)
     absent = visit.listdir("/etc") is not None and not visit.exists(CONFIGURATION)
     devices = [_device(visit, smi, identity, addresses.get(identity.id)) for identity in known or ()]
+    unheard = not devices and silent(reading for reading in smi.values() if reading.source.startswith("npu-smi"))
     return AscendFacts(
-        devices=None if known is None else tuple(devices),
+        devices=None if known is None or unheard else tuple(devices),
         configured=True if text is not None else False if absent else None,
         readings=readings,
         unclaimed=_unclaimed(smi, [device.bus for device in devices]),

@@ -36,7 +36,7 @@ TOOL = Tool(
     "hccn_tool",
     places=("/usr/local/Ascend/driver/tools/hccn_tool",),
     messages=(
-        (r"permission denied|run permission", State.REFUSED),
+        (r"run permission", State.REFUSED),
         (r"is busy|try again|please wait|is occupied|get lock failed", State.REFUSED),
         (r"not supported|unsupported|not support\b", State.UNSUPPORTED),
         (r"unknown (?:option|command|cmd)|invalid (?:param|option|input|command|cmd)", State.UNSUPPORTED),

@@ -7,21 +7,25 @@ them, identify a machine and are left out. May import: probes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from probes.host import Host
 from probes.network import ethtool, iproute, naming, sysfs
 from probes.network.bonding import Bond, bonds
 from probes.network.interface import Interface, address, link_rate, parse_speed, pci_slot
+from probes.reading import Reading, State
 from probes.visit import Visit
 
 __all__ = ("Bond", "Interface", "NetworkFacts", "address", "link_rate", "parse_speed", "pci_slot", "read")
+
+_SYSTEM = "the system"
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkFacts:
     """`source`: where the interfaces are from. `host_addresses`: what the host's own name leads to, by `name_source`;
-    () is nothing at all, and None unknown."""
+    () is nothing at all, and None unknown. `readings`: how tools answered that were asked about the whole host."""
 
     interfaces: tuple[Interface, ...] | None
     source: str | None = None
@@ -29,30 +33,39 @@ class NetworkFacts:
     host_name: str | None = None
     host_addresses: tuple[str, ...] | None = None
     name_source: str | None = None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
 def read(host: Host) -> NetworkFacts:
     """Tools are only asked on a visit: whoever but looks for addresses gives a plain host."""
     visit = host if isinstance(host, Visit) else None
-    found, source = _interfaces(host, visit)
-    name, led, by = naming.read(host, visit)
-    return NetworkFacts(_with_readings(visit, found) if visit else found, source, bonds(host), name, led, by)
-
-
-def _interfaces(host: Host, visit: Visit | None) -> tuple[tuple[Interface, ...] | None, str | None]:
-    """Where sysfs is missing others may know them."""
     known = host.addresses()
-    found = sysfs.interfaces(host, known)
-    if found is not None:
-        return found, sysfs.INTERFACES
-    if visit is not None:
-        found, source = iproute.interfaces(visit)
-        if found is not None:
-            return found, source
-    if known is None:
-        return None, None
-    named = (Interface(name, addresses=sysfs.addresses(entries)) for name, entries in sorted(known.items()))
-    return tuple(named), "the system"
+    found, source = sysfs.interfaces(host, known), str(sysfs.INTERFACES)
+    asked: dict[str, Reading] = {}
+    if found is None and visit is not None:
+        asked["interfaces"] = iproute.ask(visit)
+        found, source = iproute.interfaces(asked["interfaces"]), asked["interfaces"].source
+    if found is None and known is not None:
+        found, source = (
+            tuple(Interface(name, addresses=sysfs.addresses(known[name])) for name in sorted(known)),
+            _SYSTEM,
+        )
+    name = naming.read(host, visit)
+    if name.reading:
+        asked["host_name"] = name.reading
+    return NetworkFacts(
+        interfaces=_with_readings(visit, found) if visit else found,
+        source=None if found is None else source,
+        bonds=bonds(host),
+        host_name=name.name,
+        host_addresses=name.addresses,
+        name_source=name.source,
+        readings={
+            query: replace(reading, values={}, lines={})
+            for query, reading in asked.items()
+            if reading.state is not State.ABSENT
+        },
+    )
 
 
 def _with_readings(visit: Visit, found: tuple[Interface, ...] | None) -> tuple[Interface, ...] | None:

@@ -14,7 +14,6 @@ TOOL = Tool(
     "ethtool",
     places=("/usr/sbin/ethtool", "/sbin/ethtool"),
     messages=(
-        (r"operation not permitted|permission denied", State.REFUSED),
         (r"operation not supported|no data available|not supported", State.UNSUPPORTED),
         (r"no such device", State.ABSENT),
     ),

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from probes.network.interface import Interface, address
-from probes.reading import Said
+from probes.reading import Reading, Said
 from probes.recorded.commandline import typed
 from probes.visit import Query, Tool, Visit
 
 TOOL = Tool("ip", places=("/usr/sbin/ip", "/sbin/ip"))
 
 
-def interfaces(visit: Visit) -> tuple[tuple[Interface, ...] | None, str]:
-    """In the order of the output. `ip -j link` tells nothing that `ip -j addr` does not, but may be all that was
-    recorded; then addresses are unknown."""
+def ask(visit: Visit) -> Reading:
+    """`ip -j link` tells nothing that `ip -j addr` does not, but may be all that was recorded; then addresses are
+    unknown. With both, what they say together."""
     recorded = [words for words in typed(visit.recorded(), TOOL.name) if words[:1] in (["-j"], ["-json"])]
-    asked = sorted(recorded) or [["-j", "addr"]]
-    readings = [visit.ask(TOOL, QUERY, words=words) for words in asked]
-    told = {name: value for reading in readings for name, value in reading.values.items()}
-    source = next((reading.source for reading in readings if reading.values), readings[0].source)
-    return (tuple(map(_interface, told.values())) if told else None), source
+    readings = [visit.ask(TOOL, QUERY, words=words) for words in sorted(recorded) or [["-j", "addr"]]]
+    first = next((reading for reading in readings if reading.values), readings[0])
+    return replace(first, values={name: value for reading in readings for name, value in reading.values.items()})
+
+
+def interfaces(reading: Reading) -> tuple[Interface, ...] | None:
+    """In the order of the output."""
+    return tuple(map(_interface, reading.values.values())) or None
 
 
 def parse(text: str) -> Said:

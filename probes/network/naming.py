@@ -6,10 +6,11 @@ May import: probes.
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass, replace
 
 from probes.host import Host
 from probes.kernel_text import word
-from probes.reading import Said, State
+from probes.reading import Reading, Said, State
 from probes.visit import Query, Tool, Visit
 
 _NAME = "/proc/sys/kernel/hostname"
@@ -20,20 +21,29 @@ _NOT_FOUND = "exit status 2"
 TOOL = Tool("getent")
 
 
-def read(host: Host, visit: Visit | None) -> tuple[str | None, tuple[str, ...] | None, str | None]:
-    """(name, addresses, where they are from). The system is asked as a program would ask it; where it cannot be,
-    /etc/hosts may know."""
+@dataclass(frozen=True, slots=True)
+class HostName:
+    """`addresses`: where the name leads, by `source`; () is nowhere, and None unknown. `reading`: how the system
+    answered, where it was asked."""
+
+    name: str | None
+    addresses: tuple[str, ...] | None = None
+    source: str | None = None
+    reading: Reading | None = None
+
+
+def read(host: Host, visit: Visit | None) -> HostName:
+    """The system is asked as a program would ask it; where it cannot be, /etc/hosts may know."""
     name = word(host.read(_NAME))
     if name is None or not name.replace("-", "").replace(".", "").replace("_", "").isalnum():
-        return name, None, None
-    if visit is not None:
-        reading = visit.ask(TOOL, QUERY, name=name)
-        if reading.state is State.TOLD:
-            return name, tuple(reading.values["addresses"]), reading.source
-        if reading.state is State.FAILED and _NOT_FOUND in (reading.reason or ""):
-            return name, (), reading.source
+        return HostName(name)
+    reading = visit.ask(TOOL, QUERY, name=name) if visit else None
+    if reading and reading.state is State.TOLD:
+        return HostName(name, reading.values["addresses"], reading.source, reading)
+    if reading and reading.state is State.FAILED and _NOT_FOUND in (reading.reason or ""):
+        return HostName(name, (), reading.source, replace(reading, state=State.TOLD, reason="nothing knows the name"))
     listed = parse_hosts(host.read(_HOSTS) or "", name)
-    return (name, listed, _HOSTS) if listed else (name, None, None)
+    return HostName(name, listed or None, _HOSTS if listed else None, reading)
 
 
 def parse_addresses(text: str) -> Said:

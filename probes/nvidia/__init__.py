@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from probes.by_device import Split, pci_address, split
 from probes.nvidia import dcgm, fabric, identity, nccl_topology, smi
-from probes.reading import Reading, State
+from probes.reading import Reading, State, silent
 from probes.visit import Visit
 
 _FILE = re.compile(r"nvidia(\d{1,3})")
@@ -31,7 +31,7 @@ class NvidiaDevice:
 
 @dataclass(frozen=True, slots=True)
 class NvidiaFacts:
-    """None where nothing could be asked. `readings`: of all devices together."""
+    """None where nothing could be asked, or nobody told anything. `readings`: of all devices together."""
 
     devices: tuple[NvidiaDevice, ...] | None
     readings: Mapping[str, Reading] = field(default_factory=dict)
@@ -51,7 +51,8 @@ def read(visit: Visit) -> NvidiaFacts:
     if gpus or visit.recorded():
         readings |= visit.ask_all(fabric.TOOL, fabric.QUERIES)
     devices = tuple(_device(visit, gpu, answers) for gpu in gpus)
-    none = files is not None or any(reading.values.get("fault") == "no_devices" for reading in readings.values())
+    none = files is not None and not silent(asked.values())
+    none |= any(reading.values.get("fault") == "no_devices" for reading in readings.values())
     return NvidiaFacts(devices if devices or none else None, readings)
 
 

@@ -102,7 +102,8 @@ class RecordedHost(Folder):
         for entry in map(_mapping, listed):
             code = entry.get("exit_code")
             printed = self.read(f"/{entry.get('stdout')}") or ""
-            answer = Answer(code if isinstance(code, int) else None, printed, str(entry.get("stderr") or ""))
+            stderr, cut = str(entry.get("stderr") or ""), entry.get("cut") is True
+            answer = Answer(code if isinstance(code, int) else None, printed, stderr, cut)
             found[str(entry.get("line"))] = answer
         return found
 

@@ -96,7 +96,8 @@ class Recorder(PassingHost):
             place = f"commands/{number:03}-{program}.txt"
             texts[place] = self._shown(answer.stdout)
             stderr = self._shown(answer.stderr)
-            commands.append({"line": line, "exit_code": answer.exit_code, "stdout": place, "stderr": stderr})
+            entry = {"line": line, "exit_code": answer.exit_code, "stdout": place, "stderr": stderr}
+            commands.append(entry | ({"cut": True} if answer.cut else {}))
         index = {
             "format": FORMAT,
             "environ": self._environ(),

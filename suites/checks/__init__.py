@@ -29,7 +29,7 @@ SUBJECTS: tuple[str, ...] = (
     "suites.checks.log.events",
     "suites.checks.clock",
     "suites.checks.backends",
-    "suites.checks.access",
+    "suites.checks.tools",
     "suites.checks.ascend.tool",
     "suites.checks.ascend.presence",
     "suites.checks.ascend.alike",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from suites.checks.agreement import Held, grouped, outliers
-from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok
 from suites.report import Status
 
 Device = Mapping[str, Any]
@@ -157,18 +157,6 @@ def _capable(facts: Facts) -> list[Device]:
     return [device for device in _judged(facts) if not device["virtual_function"]]
 
 
-def _unseen(case: Case) -> Iterator[Judged]:
-    """One word about all that only root may see."""
-    reading = case.facts["pcie"]["capabilities"]
-    if not _judged(case.facts) or reading is None or reading["state"] in ("absent", "unasked"):
-        return
-    if reading["state"] == "told":
-        yield ok()
-    else:
-        told = f"ACS, relaxed ordering and read requests could not be seen: {reading['reason']}"
-        yield unknown(told, {"command": reading["source"]})
-
-
 def _iommu(case: Case) -> Iterator[Judged]:
     mode = case.facts["pcie"]["iommu"]
     if mode is None or not _judged(case.facts) or case.facts["pcie"]["virtual"]:
@@ -285,15 +273,6 @@ RULES = (
         needs=("pcie",),
         judge=_read_request,
         thresholds={"least": Threshold(512, "bytes", "the value after a reset, by the PCI Express specification")},
-    ),
-    Rule(
-        name="pcie.capabilities_unseen",
-        summary="what only root may see of PCI devices could be seen",
-        why="ACS, relaxed ordering and read requests stand in a part of the configuration that is closed to others.",
-        remedy="run `opsdist info` as root to have them judged",
-        status=Status.INFO,
-        needs=("pcie",),
-        judge=_unseen,
     ),
     Rule(
         name="pcie.iommu_translates",

@@ -70,7 +70,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`status`: what it is when broken. `needs`: the sections it reads; it is silent where one was not asked for.
+    """`status`: what it is when broken. `needs`: the sections it reads, and it is silent where one was not asked for;
+    none are those of the rules that look at whatever is there.
     The `remedy` is what to do, in a sentence or two."""
 
     name: str

@@ -319,7 +319,19 @@ def test_where_the_hosts_own_name_leads(
 ) -> None:
     tree.tools = tools
     tree.write({"/proc/sys/kernel/hostname": "n7", "/etc/hosts": hosts})
-    assert naming.read(tree, Visit(tree)) == ("n7", addresses, source)
+    told = naming.read(tree, Visit(tree))
+    assert (told.name, told.addresses, told.source) == ("n7", addresses, source)
+
+
+def test_how_tools_answered_is_kept_without_what_they_told(tree: TreeHost) -> None:
+    tree.tools = {GETENT: Answer(None, "192.0.2.7 STREAM n7\n", ""), "ip -j addr": json.dumps(IP)}
+    tree.write({"/proc/sys/kernel/hostname": "n7"})
+    readings = network.read(Visit(tree)).readings
+    assert {name: (reading.source, reading.state) for name, reading in readings.items()} == {
+        "interfaces": ("ip -j addr", State.TOLD),
+        "host_name": (GETENT, State.LATE),
+    }
+    assert not any(reading.values or reading.lines for reading in readings.values())
 
 
 def test_a_name_that_is_none_is_not_asked_for(tree: TreeHost) -> None:

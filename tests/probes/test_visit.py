@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,10 @@ class Asked(TextHost):
         (Answer(1, "Unknown option -n\nusage\n", ""), State.UNSUPPORTED, "Unknown option -n"),
         (Answer(1, "gobbledygook\n", ""), State.FAILED, "gobbledygook (exit status 1)"),
         (Answer(0, "", ""), State.FAILED, "it said nothing"),
+        (Answer(-11, "", ""), State.FAILED, "it said nothing (killed by SIGSEGV)"),
+        (Answer(0, "\N{REPLACEMENT CHARACTER}\x02PNG\x00", ""), State.FAILED, "what it said is no text"),
+        (Answer(126, "", "/opt/gauge: permission denied"), State.REFUSED, "/opt/gauge: permission denied"),
+        (Answer(0, "7\n", "", cut=True), State.TOLD, "its output was cut after 2 characters"),
         (Answer(None, "", ""), State.LATE, "no end after 3 s, it was killed"),
         (Answer(None, "7\n", ""), State.LATE, "it did not end and was killed"),
         (None, State.ABSENT, "there is no gauge here"),
@@ -108,14 +113,18 @@ def test_who_listens_hears_what_is_asked() -> None:
 def test_while_another_process_asks_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("probes.visit._TURN_SECONDS", 0.0)
     host = Asked(Answer(0, "7", ""))
+    visit = Visit(host)
     descriptor = os.open("/", os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
-        reading = Visit(host).ask(TOOL, QUICK, device=0)
+        reading = visit.ask(TOOL, QUICK, device=0)
+        # Who has waited in vain does not wait again.
+        monkeypatch.setattr("probes.visit._TURN_SECONDS", math.inf)
+        again = visit.ask(TOOL, QUICK, device=1)
     finally:
         os.close(descriptor)
-    assert (reading.state, host.questions) == (State.REFUSED, [])
-    assert Visit(host).ask(TOOL, QUICK, device=0).state is State.TOLD
+    assert (reading.state, again.state, host.questions) == (State.TAKEN, State.TAKEN, [])
+    assert visit.ask(TOOL, QUICK, device=0).state is State.TOLD
 
 
 def test_identities_are_shown_to_those_who_ask_for_them() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from probes.host import Answer
 from suites.checks import rules
 from suites.checks.judging import judge
 from suites.hostinfo import Looked, Wanted
@@ -15,12 +16,13 @@ from suites.inforeport import Measure, report
 from suites.readiness import readiness
 from suites.recorded import seen_at
 from suites.report import now
-from suites.views import nccl
+from suites.views import hccl, nccl
 from tests.made_up.npu_host import NpuHost
 from tests.schema import validate
 from tests.suites.checks.told import facts_of
 
 CANN = {"/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/ascend_toolkit_install.info": "version=8.1.0\n"}
+DENIED = Answer(1, "", "Operation not permitted\n")
 
 ALL = Wanted()
 
@@ -116,6 +118,44 @@ def test_the_view_of_npus(tmp_path: Path) -> None:
     assert (rows["npu6"]["hccs_up"], rows["npu6"]["hccs_lanes"]) == (0, 0)
 
 
+def test_a_device_of_which_nothing_was_told_is_not_ready() -> None:
+    """Its file is there, and no tool."""
+    commands = {"hccn_tool -i 0 -link -g": "link status: UP\n"}
+    facts = facts_of(commands, {"/dev/davinci0": "", "/dev/davinci1": ""})
+    (first, second) = hccl(facts, []) or ()
+    assert (first["state"], first["why"]) == ("unknown", ["its health was not told"])
+    assert (second["state"], second["why"]) == ("unknown", ["nothing was told of it"])
+    (row,) = readiness({"h": facts}, [])
+    assert (row["state"], row["why"]) == ("unknown", "npu0: its health was not told (and 1 more)")
+
+
+def test_the_table_tells_health_too() -> None:
+    commands = {line: text for line, text in NpuHost().commands().items() if "-t health" not in line}
+    rows = hccl(facts_of(commands, NpuHost().files(), sections=()), []) or ()
+    assert {(row["health"], row["state"]) for row in rows} == {("OK", "ready")}
+
+
+def test_a_port_that_this_user_may_not_ask_for_is_unknown() -> None:
+    refused = dict.fromkeys((line for line in NpuHost().commands() if line.startswith("hccn_tool")), DENIED)
+    facts = facts_of({**NpuHost().commands(), **refused}, NpuHost().files(), sections=())
+    rows = hccl(facts, []) or ()
+    assert {(row["health"], row["state"]) for row in rows} == {("OK", "unknown")}
+    assert rows[0]["why"] == ["its network port was not told: Operation not permitted"]
+    assert readiness({"h": facts}, [])[0]["state"] == "unknown"
+
+
+@pytest.mark.parametrize("end", [Answer(-11, "", ""), Answer(None, "", ""), DENIED])
+def test_a_tool_without_an_answer_leaves_all_unknown(end: Answer) -> None:
+    facts = facts_of({"npu-smi info": end, "nvidia-smi": end, "amd-smi list": end})
+    findings = judge({"h": facts}, rules().values(), {})
+    assert (hccl(facts, findings), nccl(facts, findings)) == (None, None)
+    rows = readiness({"h": facts}, findings)
+    assert [(row["backend"], row["devices"], row["state"]) for row in rows] == [
+        (backend, "unknown", "unknown") for backend in ("hccl", "nccl", "rccl")
+    ]
+    assert all("-smi" in row["why"] for row in rows)
+
+
 @pytest.mark.parametrize("view", ["hccl", "nccl", "topology"])
 def test_a_host_without_accelerators_has_empty_views(tmp_path: Path, view: str) -> None:
     (tmp_path / "n" / "proc").mkdir(parents=True)
@@ -154,7 +194,7 @@ def test_the_view_of_gpus() -> None:
     lspci = f"19:00.0 3D controller: NVIDIA Corporation X\n{links}"
     commands = {"nvidia-smi --query-gpu=index --format=csv": csv, "nvidia-smi topo -m": matrix, "lspci -vvv": lspci}
     facts = facts_of(commands, sections=("accelerators", "pcie"))
-    first, second = nccl(facts, judge({"h": facts}, rules().values(), {}))
+    first, second = nccl(facts, judge({"h": facts}, rules().values(), {})) or ()
     assert (first["device"], first["name"], first["bus"], first["state"]) == ("gpu0", "X100", "0000:19:00.0", "ready")
     assert first["pcie"] == {"width": 16, "width_max": 16}
     assert (second["device"], second["state"]) == ("gpu1", "not ready")

@@ -17,9 +17,9 @@ _LEGEND = (
 )
 
 
-def render(rows: Sequence[Facts]) -> list[str]:
+def render(rows: Sequence[Facts] | None) -> list[str]:
     if not rows:
-        return pairs([("NPUs", "none")])
+        return pairs([("NPUs", "unknown" if rows is None else "none")])
     lines = table(_HEADER, [_cells(row) for row in rows])
     return [*lines, *device_remarks(rows), *wrapped(_LEGEND, "  ", "  ")]
 

@@ -14,9 +14,9 @@ _HEADER = ("device", "name", "PCI", "PCIe", "links", "state")
 _LEGEND = "links: the kinds of paths to the other GPUs; NCCL runs on NVIDIA's, RCCL on AMD's; - is not told"
 
 
-def render(rows: Sequence[Facts]) -> list[str]:
+def render(rows: Sequence[Facts] | None) -> list[str]:
     if not rows:
-        return pairs([("GPUs", "none")])
+        return pairs([("GPUs", "unknown" if rows is None else "none")])
     lines = table(_HEADER, [_cells(row) for row in rows])
     return [*lines, *device_remarks(rows), *wrapped(_LEGEND, "  ", "  ")]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from suites.checks.agreement import Held, outliers
 from suites.checks.readings import Reading, devices, evidence, label, of_devices, untold, value
-from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, Scope, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok, unknown
 from suites.report import Status
 
 _LIMITS: Mapping[str, tuple[str, Status]] = {
@@ -182,16 +182,6 @@ def _drivers(case: Case) -> Iterator[Held]:
                 yield Held(host, name, value(reading, "driver_version"), evidence(reading, "driver_version"))
 
 
-def _tools(case: Case) -> Iterator[Judged]:
-    for reading in _readings(case.facts).values():
-        if reading["state"] == "late":
-            message = f"`{reading['source']}` did not end: {reading['reason']}"
-            yield Judged(Outcome.ERROR, message, {"command": reading["source"], "threshold": "30 s"})
-            return
-        if reading["state"] == "told":
-            yield ok()
-
-
 def _rule(
     name: str, status: Status, judge: Callable[[Case], Iterator[Judged]], scope: Scope = Scope.HOST, **words: Any
 ) -> Rule:
@@ -274,11 +264,5 @@ RULES = (
         summary="hosts have the same ROCm and the same driver for AMD GPUs",
         why="RCCL of different releases may choose different algorithms and then hang.",
         remedy="install one release on all hosts; `amd-smi version` tells it",
-    ),
-    _rule(
-        "amd.tool_late", Status.FAIL, _tools,
-        summary="amd-smi and rocm-smi answer in time",
-        why="They hang when the driver does; every job that starts here then hangs too.",
-        remedy="look into `dmesg | grep amdgpu`, and what hangs (`ps -eo pid,stat,cmd | grep ' D'`); restart the host",
     ),
 )  # fmt: skip

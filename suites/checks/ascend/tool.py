@@ -6,30 +6,12 @@ from collections.abc import Iterator
 
 from suites.checks.ascend.npus import any_told, ascend, each
 from suites.checks.readings import Reading, evidence, has_told, value
-from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Rule, broken, ok, unknown
 from suites.report import Status
 
 _SMI = ("info", "topology", "list", "map")
 _WHOLE = (1, 2, 4, 8, 16)
 _LOST = "invalid card id"
-
-
-def _hung(case: Case) -> Iterator[Judged]:
-    """One judgement for each tool. After the first question that hung a tool was not asked any more."""
-    late: dict[str, Reading] = {}
-    answered = False
-    for reading in _all_readings(case.facts):
-        if reading["state"] == "late":
-            tool = reading["source"].split(" ")[0]
-            first = late.setdefault(tool, reading)
-            if str(first["reason"]).startswith("not asked"):
-                late[tool] = reading
-        answered |= reading["state"] == "told"
-    for tool, reading in late.items():
-        said = {"command": reading["source"], "value": reading["reason"]}
-        yield Judged(Outcome.ERROR, f"{tool} hung: `{reading['source']}`: {reading['reason']}", said)
-    if answered and not late:
-        yield ok()
 
 
 def _driver(case: Case) -> Iterator[Judged]:
@@ -90,16 +72,6 @@ def _all_readings(facts: Facts) -> Iterator[Reading]:
 
 
 RULES = (
-    Rule(
-        name="ascend.tool_hung",
-        summary="npu-smi and hccn_tool end in time",
-        why="They wait for the driver; when it is wedged they never end, and neither does what uses the NPUs.",
-        remedy="look for processes in state D (`ps -eo pid,stat,wchan,cmd`) and for drv_ lines in dmesg; stop jobs on "
-        "this host and boot it, since a wedged driver cannot be unloaded",
-        status=Status.FAIL,
-        needs=("accelerators",),
-        judge=_hung,
-    ),
     Rule(
         name="ascend.driver_not_ready",
         summary="npu-smi reaches the driver, and the driver has NPUs",

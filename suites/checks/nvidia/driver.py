@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from suites.checks.agreement import Held, outliers
 from suites.checks.nvidia.facts import STATE, Told, alike, driver, each, first_of_host, host_readings, told
 from suites.checks.readings import Reading, devices, evidence, has_told, label, value
-from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, Scope, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok, unknown
 from suites.report import Status
 
 _COUNTING = ("table", "state", "details", "dcgm_discovery", "topology")
@@ -98,22 +98,6 @@ def _dcgm(case: Case) -> Iterator[Judged]:
         health = value(whole, "health")
         shown = evidence(whole, "health", "Healthy")
         yield ok() if health.lower() == "healthy" else broken(f"DCGM's health watches see {health}", shown)
-
-
-def _hung(case: Case) -> Iterator[Judged]:
-    """One for each tool."""
-    everything = list(host_readings(case.facts).values())
-    for device in devices(case.facts, "nvidia"):
-        everything += device["readings"].values()
-    tools: dict[str, Reading] = {}
-    for reading in everything:
-        if reading["state"] == "late":
-            tools.setdefault(reading["source"].split()[0], reading)
-    for tool, reading in tools.items():
-        message = f"{tool} hangs: {reading['reason'] or 'no end within the deadline'}"
-        yield Judged(Outcome.ERROR, message, {"command": reading["source"]})
-    if not tools and any(map(has_told, everything)):
-        yield ok()
 
 
 def _driver_differs(case: Case) -> Iterator[Judged]:
@@ -261,15 +245,6 @@ RULES = (
         status=Status.WARN,
         needs=("accelerators",),
         judge=_dcgm,
-    ),
-    Rule(
-        name="nvidia.tool_hung",
-        summary="nvidia-smi and dcgmi end in time",
-        why="They hang when the driver or a GPU's firmware does, and so will every program that opens a GPU.",
-        remedy=_REBOOT + "; `ps -eo pid,stat,wchan:32,cmd | grep ' D'` shows what is stuck",
-        status=Status.FAIL,
-        needs=("accelerators",),
-        judge=_hung,
     ),
     Rule(
         name="nvidia.driver_differs",

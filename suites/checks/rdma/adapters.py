@@ -14,7 +14,7 @@ from suites.checks.agreement import Held, outliers
 from suites.checks.equipment import graver
 from suites.checks.rdma.facts import devices, evidence, gigabits, majority, model, named
 from suites.checks.readings import evidence as from_reading
-from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, Scope, broken, ok
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok
 from suites.report import Status
 
 _GENERATIONS: Mapping[float, float] = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}
@@ -134,15 +134,6 @@ def _driver(case: Case) -> Iterator[Judged]:
     yield from outliers("MLNX_OFED", held)
 
 
-def _tools(case: Case) -> Iterator[Judged]:
-    for name, reading in _readings(case.facts).items():
-        if reading["state"] == "late":
-            message = f"{name} did not end: {reading['reason']}"
-            yield Judged(Outcome.ERROR, message, {"command": reading["source"]})
-        elif reading["state"] == "told":
-            yield ok()
-
-
 RULES = (
     Rule(
         name="rdma.device_vanished",
@@ -212,14 +203,5 @@ RULES = (
         needs=("rdma",),
         judge=_driver,
         scope=Scope.FLEET,
-    ),
-    Rule(
-        name="rdma.tool_late",
-        summary="the tools of RDMA answer in time",
-        why="They hang when a driver does; whatever else is said of this host's RDMA is then incomplete.",
-        remedy="look into `dmesg` for the driver; see what hangs (`ps -eo pid,stat,cmd | grep ' D'`); restart the host",
-        status=Status.FAIL,
-        needs=("rdma",),
-        judge=_tools,
     ),
 )

@@ -149,14 +149,6 @@ def test_what_a_device_is_set_to(rule: str, head: str, line: str, found: list[St
     assert statuses(ruled(f"pcie.{rule}", pcie(block(head, cap=cap) + f"\t\t\t{line}\n"))) == found
 
 
-def test_what_cannot_be_seen_is_said_once() -> None:
-    (finding,) = ruled("pcie.capabilities_unseen", pcie(f"19:00.0 {GPU}\n\tCapabilities: <access denied>\n"))
-    assert finding.status is Status.SKIP
-    assert "root is needed" in finding.message
-    assert statuses(ruled("pcie.capabilities_unseen", pcie(block(GPU)))) == [Status.PASS]
-    assert ruled("pcie.capabilities_unseen", pcie()) == []
-
-
 def test_an_iommu_that_translates_is_a_remark() -> None:
     on = {"/sys/class/iommu/dmar0/x": "", "/proc/cmdline": "intel_iommu=on"}
     assert statuses(ruled("pcie.iommu_translates", pcie(block(GPU), files=on))) == [Status.INFO]

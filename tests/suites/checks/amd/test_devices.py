@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from probes.host import Answer
 from suites.report import Finding, Status
 from tests.probes.amd import samples
 from tests.suites.checks.ruled import fleet, ruled, statuses
@@ -147,10 +146,3 @@ def test_one_driver_for_all_gpus() -> None:
     assert named(fleet("amd.versions_differ", a=facts_of({"amd-smi static --driver": driver}))) == [
         (Status.WARN, "gpu2")
     ]
-
-
-def test_a_tool_that_hangs_is_an_error_said_once() -> None:
-    facts = facts_of({"amd-smi list": Answer(None, "", ""), "amd-smi topology": Answer(None, "", "")})
-    (finding,) = ruled("amd.tool_late", facts)
-    assert finding.status is Status.ERROR
-    assert "`amd-smi list` did not end" in finding.message

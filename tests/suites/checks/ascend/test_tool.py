@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from probes.host import Answer
 from suites.report import Status
 from tests.probes.ascend.npu_samples import COLUMNS, eight, listing, mapping
 from tests.suites.checks.ruled import ruled, statuses
 from tests.suites.checks.told import facts_of
 
 DCMI = "dcmi module initialize failed. ret is -8005\n"
-
-
-def test_a_tool_that_hangs_is_an_error_once() -> None:
-    facts = facts_of({"npu-smi info": Answer(None, "", ""), "npu-smi info -t health -i 0 -c 0": "x"})
-    (finding,) = ruled("ascend.tool_hung", facts)
-    assert (finding.status, finding.subject) == (Status.ERROR, {"host": "h"})
-    assert finding.evidence["command"] == "npu-smi info"
-    assert "npu-smi hung" in finding.message
-    assert finding.remedy
-
-
-def test_each_tool_that_hangs_is_named() -> None:
-    late = Answer(None, "", "")
-    found = ruled("ascend.tool_hung", facts_of({"npu-smi info": late, "hccn_tool -i 0 -link -g": late}))
-    assert statuses(found) == [Status.ERROR] * 2
-    assert [finding.message.split()[0] for finding in found] == ["npu-smi", "hccn_tool"]
-
-
-def test_tools_that_end_pass() -> None:
-    assert statuses(ruled("ascend.tool_hung", facts_of({"npu-smi info": eight()}))) == [Status.PASS]
-    assert ruled("ascend.tool_hung", facts_of({})) == []
 
 
 def test_a_driver_that_is_not_reached_is_one_finding() -> None:

@@ -98,15 +98,6 @@ def test_a_choice_of_sections_does_not_break_off() -> None:
     assert ruled("nvidia.answer_breaks_off", facts_of({"nvidia-smi -q": text})) == []
 
 
-def test_a_tool_that_hangs_is_said_once() -> None:
-    facts = facts_of({"nvidia-smi": Answer(None, "", ""), "dcgmi nvlink -s": Answer(None, "", "")})
-    found = ruled("nvidia.tool_hung", facts)
-    assert [(finding.status, finding.message.split()[0]) for finding in found] == [
-        (Status.ERROR, "nvidia-smi"), (Status.ERROR, "dcgmi"),
-    ]  # fmt: skip
-    assert statuses(ruled("nvidia.tool_hung", facts_of({"nvidia-smi": HEALTHY}))) == [Status.PASS]
-
-
 def test_what_dcgm_has_seen() -> None:
     (finding,) = ruled("nvidia.dcgm_health", facts_of({"dcgmi health -g 0 -c": HEALTH}))
     assert (finding.status, finding.subject["device"]) == (Status.FAIL, "gpu1")
