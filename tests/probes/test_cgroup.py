@@ -173,3 +173,52 @@ def test_parsers_of_groups_and_mounts() -> None:
 def test_container(tree: TreeHost, files: dict[str, str], variables: dict[str, str], kind: str | None) -> None:
     tree.variables = variables
     assert cgroup.read(tree.write(files)).container == kind
+
+
+@pytest.mark.parametrize("text", ["0 100000", "junk 100000", "-5 100000"])
+def test_a_quota_that_is_none(text: str) -> None:
+    assert cgroup.parse_quota_v2(text) is None
+
+
+def test_v1_without_a_limit_is_unlimited(tree: TreeHost) -> None:
+    tree.write({
+        "/proc/self/cgroup": "4:memory:/run",
+        "/proc/self/mountinfo": "41 30 0:2 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
+        f"{TOP}/memory/run/memory.limit_in_bytes": "9223372036854771712",
+        f"{TOP}/memory/memory.limit_in_bytes": "9223372036854771712",
+    })  # fmt: skip
+    facts = cgroup.read(tree)
+    assert (facts.memory_limit_bytes, facts.memory_source) == ("unlimited", None)
+
+
+def test_the_topmost_group_of_v2_has_no_files_of_limits(tree: TreeHost) -> None:
+    facts = cgroup.read(v2(tree, {"/cgroup.procs": "1"}, "/"))
+    assert (facts.memory_limit_bytes, facts.cpu_quota, facts.pids_limit) == ("unlimited",) * 3
+
+
+@pytest.mark.parametrize(("statistics", "used"), [("inactive_file 500\nanon", 400), ("inactive_file 1000", 0)])
+def test_statistics_that_are_cut_or_of_a_later_moment(tree: TreeHost, statistics: str, used: int) -> None:
+    v2(tree, {"/memory.max": "1000", "/memory.current": "900", "/memory.stat": statistics}, "/")
+    assert cgroup.read(tree).memory_used_bytes == used
+
+
+def test_cpus_of_a_kernel_that_has_no_effective_list(tree: TreeHost) -> None:
+    tree.write({
+        "/proc/self/cgroup": "2:cpuset:/run",
+        "/proc/self/mountinfo": "43 30 0:4 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
+        f"{TOP}/cpuset/run/cpuset.cpus": "2-4",
+    })  # fmt: skip
+    assert cgroup.read(tree).cpus == (2, 3, 4)
+
+
+def test_a_mount_of_version_2_that_this_process_has_no_group_in(tree: TreeHost) -> None:
+    tree.write({"/proc/self/cgroup": "4:memory:/a", "/proc/self/mountinfo": V2_MOUNT, f"{TOP}/cpu.max": "1 1"})
+    facts = cgroup.read(tree)
+    assert (facts.version, facts.memory_limit_bytes, facts.cpu_quota) == ("v2", None, None)
+
+
+@pytest.mark.parametrize(
+    "line", ["31 23 0:26 / - cgroup2 cgroup rw", "31 23 0:26 / /g rw - cgroup x", "", " - cgroup2"]
+)
+def test_mounts_that_were_cut(line: str) -> None:
+    assert parse_mounts(line) == ()

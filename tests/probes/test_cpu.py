@@ -155,3 +155,30 @@ def maker(vendor: str, product: str = "", cpuinfo: str = "Features: fp") -> dict
 )
 def test_virtual_machines(tree: TreeHost, files: dict[str, str], kind: str | None) -> None:
     assert cpu.read(tree.write(files)).virtual_machine == kind
+
+
+def test_cpus_that_are_switched_off(tree: TreeHost) -> None:
+    tree.write({f"{CPUS}/present": "0-15", f"{CPUS}/online": "0-8,12"})
+    assert cpu.read(tree).offline_cpus == (9, 10, 11, 13, 14, 15)
+    tree.write({f"{CPUS}/online": "0-15"})
+    assert cpu.read(tree).offline_cpus == ()
+    assert cpu.read(TreeHost(tree.folder / "other").write({f"{CPUS}/present": "0-15"})).offline_cpus is None
+
+
+def test_the_affinity_counts_where_nothing_tells_what_is_online(tree: TreeHost) -> None:
+    assert cpu.read(tree.write({"/proc/self/status": "Cpus_allowed_list:\t2-3"})).allowed_cpus == (2, 3)
+
+
+def test_cores_of_several_kinds_have_as_many_threads_as_the_largest(tree: TreeHost) -> None:
+    assert cpu.read(machine(tree, {0: "0-1", 1: "0-1", 2: "2"}, "0-2")).threads_per_core == 2
+
+
+def test_caches_are_those_of_a_cpu_of_ours_and_in_order(tree: TreeHost) -> None:
+    index = f"{CPUS}/cpu{{}}/cache/index{{}}/{{}}"
+    tree.write({f"{CPUS}/online": "0-1", "/proc/self/status": "Cpus_allowed_list:\t1"})
+    for place, (level, kind) in enumerate((("1", "Instruction"), ("1", "Data"), ("2", "Unified"))):
+        tree.write({index.format(1, place, "level"): level, index.format(1, place, "type"): kind})
+    tree.write({index.format(0, 0, "level"): "3", index.format(0, 0, "type"): "Unified"})
+    assert [(cache.level, cache.type) for cache in cpu.read(tree).caches or ()] == [
+        (1, "data"), (1, "instruction"), (2, "unified"),
+    ]  # fmt: skip

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from probes.ascend import npu_details as parsed
+from probes.reading import Said
 from tests.probes.ascend.npu_samples import details, links, pairs_of
 
 
@@ -98,3 +103,55 @@ def test_a_super_pod() -> None:
     said = parsed.parse_super_pod(details(SDID=100, Super_Pod_Size=384, Super_Pod_ID=0, Server_Index=12))
     assert said.values == {"super_pod_size": 384, "super_pod_id": 0}
     assert said.momentary == {"sdid": 100, "server_index": 12}
+
+
+@pytest.mark.parametrize(
+    ("parse", "key", "name", "kind"),
+    [
+        (parsed.parse_board, "Chip Name", "chip_name", "values"),
+        (parsed.parse_common, "Aicore Usage Rate(%)", "aicore_percent", "momentary"),
+        (parsed.parse_common, "NPU Utilization(%)", "npu_percent", "momentary"),
+        (parsed.parse_common, "Aicube Usage Rate(%)", "aicube_percent", "momentary"),
+        (parsed.parse_common, "HBM Usage Rate(%)", "hbm_percent", "momentary"),
+        (parsed.parse_common, "Aicore Count", "aicore_count", "values"),
+        (parsed.parse_usages, "DDR Capacity(MB)", "memory_mb_total", "values"),
+        (parsed.parse_usages, "HBM Usage Rate(%)", "hbm_percent", "momentary"),
+        (parsed.parse_usages, "HBM Bandwidth Usage Rate(%)", "hbm_bandwidth_percent", "momentary"),
+        (parsed.parse_memory, "HBM Capacity(MB)", "hbm_mb_total", "values"),
+        (parsed.parse_memory, "HBM Manufacturer ID", "hbm_manufacturer", "values"),
+        (parsed.parse_super_pod, "Super Pod Type", "super_pod_type", "values"),
+    ],
+)
+def test_keys_and_what_they_are_called(parse: Callable[[str], Said], key: str, name: str, kind: str) -> None:
+    (told,) = getattr(parse(pairs_of({key: 7})), kind).items()
+    assert (told[0], str(told[1])) == (name, "7")
+
+
+@pytest.mark.parametrize("nothing", ["", "NA", "N/A", "-"])
+def test_what_stands_for_nothing_is_no_value(nothing: str) -> None:
+    assert not parsed.parse_board(pairs_of({"Software Version": nothing}))
+    assert parsed.parse_health(pairs_of({"Error Code": nothing, "Error Information": nothing})).values == {"codes": []}
+
+
+def test_codes_that_commas_part_and_words_that_are_none() -> None:
+    assert parsed.parse_health("\tError Code : 80E01801,8C03A000\n").values == {"codes": ["80E01801", "8C03A000"]}
+    assert not parsed.parse_health("\tError Code : see the log\n")
+
+
+def test_a_long_meaning_is_cut() -> None:
+    assert parsed.parse_health(f"\tError Information : {'x' * 999}\n").values == {"meanings": ["x" * 200]}
+
+
+def test_the_line_of_events_and_no_other_count() -> None:
+    line = "\tFault Event Information : event id=0x81AF8000, severity=2"
+    said = parsed.parse_events(f"\tNPU ID : 3\n\tFault Event Count : 1\n{line}\n")
+    assert said.momentary == {"events": 1}
+    assert said.lines["codes"] == line.strip()
+
+
+def test_lists_of_links_that_hold_nothing_or_no_numbers() -> None:
+    said = parsed.parse_links(pairs_of({
+        "HCCS  Health Status": "OK", "hccs first error lane": "[]", "hccs lane mode": "[4 NA]", "hccs link speed": "[]",
+        "hccs retry count": "[NA 5]",
+    }))  # fmt: skip
+    assert (said.values, said.counters) == ({"health": "OK"}, {"link1_retry_count": 5})

@@ -42,3 +42,28 @@ def test_a_row_that_was_cut_has_what_is_left_of_it() -> None:
 
 def test_one_device_alone() -> None:
     assert parse_topology(mesh(1)).values == {"affinity": {"npu0": "0-23"}}
+
+
+def test_what_follows_the_legend_is_no_row() -> None:
+    text = matrix({"NPU0": ["X", "HCCS"], "NPU1": ["HCCS", "X"]}) + "NPU7       SYS        X\n"
+    assert "npu7" not in parse_topology(text).values
+
+
+def test_a_title_that_names_one_npu_is_no_header() -> None:
+    said = parse_topology("Topology seen by NPU 0\n" + mesh(2))
+    assert said.values["npu0"] == {"npu1": "HCCS"}
+
+
+def test_a_header_that_comes_twice_is_no_row() -> None:
+    text = mesh(2)
+    assert parse_topology(text.split("\n")[0] + "\n" + text).values == parse_topology(text).values
+
+
+def test_cells_and_affinities_that_are_not_known() -> None:
+    head = "\tNPU0\tNPU1\tNPU2\tCPU Affinity\n"
+    said = parse_topology(head + "NPU0\tX\tN/A\t-\tN/A\nNPU1\tN/A\tX\tSYS\t4-7\n")
+    assert said.values == {
+        "npu0": {"npu1": "N/A"},
+        "npu1": {"npu0": "N/A", "npu2": "SYS"},
+        "affinity": {"npu1": "4-7"},
+    }

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from probes.nvidia.dcgm import parse_discovery, parse_errors, parse_health, parse_states
+import pytest
+
+from probes.host import Answer
+from probes.nvidia.dcgm import HOST_QUERIES, TOOL, parse_discovery, parse_errors, parse_health, parse_states
+from probes.reading import State
+from probes.visit import understood
 
 STATES = """\
 +----------------------+
@@ -90,3 +95,17 @@ def test_health_and_what_is_wrong() -> None:
     assert said.values == {
         "health": "Failure", "1/health": "Failure", "1/problems": "GPU 1's NvLink link 4 is currently down.",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "state"), [
+    ("Error: unable to connect to the host engine", State.REFUSED),
+    ("Error: unable to establish a connection to the specified host: localhost", State.REFUSED),
+    ("Error: insufficient privileges", State.REFUSED),
+    ("Error: no permission", State.REFUSED),
+    ("Health watches not enabled. Please enable watches.", State.UNSUPPORTED),
+    ("Feature not supported", State.UNSUPPORTED),
+    ("unsupported operation", State.UNSUPPORTED),
+    ("PARSE ERROR: Unknown argument", State.UNSUPPORTED),
+])  # fmt: skip
+def test_words_that_are_no_fault_of_a_gpu(said: str, state: State) -> None:
+    assert understood(TOOL, HOST_QUERIES[2], "dcgmi", Answer(1, said, "")).state is state

@@ -64,3 +64,24 @@ def test_of_a_long_log_the_end_counts(tree: TreeHost) -> None:
     filler = "[Jan 01 2024 09:00:00] [INFO] [tid 46] nothing to tell of\n" * 20000
     tree.write({LOG: ERROR.format("fatal", 1) + "\n" + filler + ERROR.format("non-fatal", 2)})
     assert [error["error"] for error in of_files(tree)["fabric_log"].momentary["switch_errors"]] == [2]
+
+
+@pytest.mark.parametrize("state", ["active", "inactive", "failed", "activating", "deactivating", "reloading"])
+def test_every_state_of_a_service(state: str) -> None:
+    assert parse_state(f"{state}\nactive\n").values == {"state": state}
+
+
+@pytest.mark.parametrize("level", ["ERROR", "CRITICAL", "FATAL"])
+def test_levels_that_are_errors(level: str) -> None:
+    assert parse_log(f"{STARTED}\n[x] [{level}] [tid 1] quux").momentary == {"errors": 1}
+
+
+@pytest.mark.parametrize("words", ["don't match", "doesn't match with", "does not match", "do not match with"])
+def test_words_of_the_complaint(words: str) -> None:
+    said = parse_log(f"[x] [ERROR] interface version 999.10.01 {words} driver version 999.11.02.")
+    assert said.values["wanted"] == "999.11.02"
+
+
+def test_an_error_without_a_port() -> None:
+    (error,) = parse_log(ERROR.format("FATAL", 3).partition(" on fid")[0]).momentary["switch_errors"]
+    assert error == {"error": 3, "fatal": True, "switch": None, "port": None}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from probes.nvidia.topo import parse_direct, parse_links
 from tests.probes.nvidia.samples import topology
 
@@ -57,3 +59,21 @@ def test_a_single_gpu_is_there() -> None:
 def test_direct_access() -> None:
     said = parse_direct(" \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tCNS\tX\n\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n")
     assert said.values == {"0/direct": {"1": "OK"}, "1/direct": {"0": "CNS"}}
+
+
+@pytest.mark.parametrize("cell", ["NV12", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC", "N/A"])
+def test_every_way_there_is(cell: str) -> None:
+    said = parse_links(f"\tGPU0\tGPU1\tCPU Affinity\nGPU0\tX\t{cell.lower()}\t0-3\nGPU1\t{cell}\tX\t0-3\n")
+    assert (said.values["0/links"], said.values["1/links"]) == ({"1": cell}, {"0": cell})
+
+
+@pytest.mark.parametrize("cell", ["OK", "CNS", "GNS", "TNS", "NS", "DR", "U"])
+def test_every_answer_about_direct_access(cell: str) -> None:
+    said = parse_direct(f"\tGPU0\tGPU1\tGPU2\nGPU0\tX\t{cell}\tOK\nGPU1\t{cell}\tX\tOK\n")
+    assert said.values["0/direct"] == {"1": cell, "2": "OK"}
+
+
+def test_what_follows_the_legend_is_no_row_of_a_gpu() -> None:
+    said = parse_links("\tGPU0\tGPU1\tNUMA Affinity\nGPU0\tX\tSYS\tN/A\nLegend:\nGPU1\tSYS\tX\t0\n")
+    assert "1/links" not in said.values
+    assert "0/cpus" not in said.values

@@ -56,3 +56,30 @@ def test_a_driver_of_another_version() -> None:
     hosts = {name: facts_of({"npu-smi info": text}) for name, text in {"a": usual, "b": usual, "c": other}.items()}
     (finding,) = fleet("ascend.driver_version_differs", **hosts)
     assert (finding.status, finding.subject) == (Status.WARN, {"host": "c"})
+
+
+def test_hosts_without_npus_are_not_compared() -> None:
+    hosts = {"a": of_model("910B3"), "b": of_model("910B3"), "c": facts_of()}
+    for rule in (MODEL, "ascend.driver_version_differs"):
+        assert statuses(fleet(rule, **hosts)) == [Status.PASS]
+
+
+def test_an_npu_of_no_known_model_is_not_compared() -> None:
+    facts = facts_of({
+        "npu-smi info": table(rows(card) for card in range(2)),
+        "npu-smi info -t health -i 2 -c 0": details(Health="OK"),
+    })  # fmt: skip
+    assert statuses(fleet(MODEL, a=facts)) == [Status.PASS]
+
+
+def test_firmware_that_only_chips_tell() -> None:
+    def told(version: str) -> dict[str, Any]:
+        return facts_of({"npu-smi info -t board -i 0 -c 0": details(Firmware_Version=version)})
+
+    assert statuses(fleet("ascend.board_firmware_differs", a=told("9.1"), b=told("9.0"))) == [Status.WARN]
+
+
+def test_an_npu_smi_that_tells_no_version_is_not_compared() -> None:
+    untitled = facts_of({"npu-smi info": eight().replace("Version: 99.1.rc1", "")})
+    hosts = {"a": facts_of({"npu-smi info": eight()}), "b": facts_of({"npu-smi info": eight()}), "c": untitled}
+    assert statuses(fleet("ascend.driver_version_differs", **hosts)) == [Status.PASS]

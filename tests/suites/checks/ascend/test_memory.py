@@ -83,3 +83,61 @@ def test_processes_are_told_once() -> None:
     (finding,) = ruled("ascend.npu_busy", facts_of({"npu-smi info": A3}))
     assert (finding.status, finding.message) == (Status.INFO, "processes use 1 NPUs: npu5: python3 (4711)")
     assert statuses(ruled("ascend.npu_busy", facts_of({"npu-smi info": table([rows(0)], idle(0))}))) == [Status.PASS]
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity"),
+    [
+        ("910B4", 16384),
+        ("910B1", 32768),
+        ("910B2C", 32768),
+        ("910C", 32768),
+        ("910_9391", 32768),
+        ("Ascend910", 32768),
+        ("910ProB", 16384),
+        ("910PremiumA", 16384),
+        ("Ascend950PR", 65536),
+    ],
+)
+def test_half_of_the_memory_of_each_known_model(name: str, capacity: int) -> None:
+    facts = facts_of({"npu-smi info": table([rows(0, name=name, hbm=f"0 / {capacity}")])})
+    assert statuses(ruled("ascend.hbm_short", facts)) == [Status.FAIL]
+
+
+@pytest.mark.parametrize("size", [2048, 4096, 8192, 16384, 24576, 32768, 65536, 86016, 114688, 131072, 147456])
+def test_an_unknown_chip_that_is_short_of_a_known_size(size: int) -> None:
+    (finding,) = ruled("ascend.hbm_short", facts_of({USAGES: details(HBM_Capacity__MB=size * 92 // 100)}))
+    assert (finding.status, finding.evidence["threshold"]) == (Status.FAIL, 0.95 * size)
+    assert statuses(ruled("ascend.hbm_short", facts_of({USAGES: details(HBM_Capacity__MB=size)}))) == [Status.PASS]
+
+
+def test_of_several_answers_the_least_counts() -> None:
+    info = table([rows(0, name="910B3", hbm="0 / 65536")])
+    memory = "npu-smi info -t memory -i 0 -c 0"
+    facts = facts_of({
+        "npu-smi info": info, USAGES: details(HBM_Capacity__MB=65536), memory: details(HBM_Capacity__MB=49152),
+    })  # fmt: skip
+    (finding,) = ruled("ascend.hbm_short", facts)
+    assert (finding.evidence["command"], finding.evidence["value"]) == (memory, 49152)
+    assert finding.evidence["line"].startswith("HBM Capacity(MB)")
+
+
+@pytest.mark.parametrize(("used", "status"), [(6144, Status.PASS), (6145, Status.WARN)])
+def test_how_much_may_be_held(used: int, status: Status) -> None:
+    facts = facts_of({"npu-smi info": table([rows(0, hbm=f"{used} / 65536")], idle(0))})
+    assert statuses(ruled("ascend.hbm_held", facts)) == [status]
+
+
+def test_a_chip_of_which_no_use_is_told_holds_nothing() -> None:
+    facts = facts_of({"npu-smi info": table([rows(0, hbm="-")], idle(0))})
+    assert ruled("ascend.hbm_held", facts) == []
+
+
+def test_processes_that_are_not_told_of_are_unknown() -> None:
+    assert ruled("ascend.npu_busy", facts_of({"npu-smi info": eight()})) == []
+
+
+def test_the_evidence_of_processes_has_all_of_them() -> None:
+    (finding,) = ruled("ascend.npu_busy", facts_of({"npu-smi info": A3}))
+    assert finding.evidence["command"] == "npu-smi info"
+    assert [process["pid"] for process in finding.evidence["value"]["npu5"]] == [4711]

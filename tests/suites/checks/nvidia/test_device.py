@@ -115,3 +115,75 @@ def test_a_refusal_is_no_verdict() -> None:
     for rule in ("nvidia.slowed_down", "nvidia.hot", "nvidia.compute_mode"):
         (finding,) = ruled(rule, facts)
         assert (finding.status, finding.message) == (Status.SKIP, "gpu0: Insufficient Permissions")
+
+
+REFUSED = {"nvidia-smi nvlink -s": "GPU 0: NVIDIA Q100 (UUID: x)\n", QUERY: "Insufficient Permissions\n"}
+
+
+def test_what_is_refused_is_neither_slow_nor_in_use() -> None:
+    assert statuses(ruled("nvidia.pcie_generation", facts_of(REFUSED))) == [Status.SKIP]
+    assert ruled("nvidia.in_use", facts_of(REFUSED)) == []
+
+
+@pytest.mark.parametrize(("row", "found"), [
+    ("0, 4, 5, 20 %", [Status.INFO]), ("0, 4, 5, 19 %", []), ("0, 5, 5, 90 %", [Status.PASS]),
+    ("0, 4, [N/A], 90 %", []), ("0, 4, 5, [N/A]", []),
+])  # fmt: skip
+def test_the_generation_of_a_gpu_at_work(row: str, found: list[Status]) -> None:
+    facts = asked("index, pcie.link.gen.current, pcie.link.gen.max, utilization.gpu", row)
+    assert statuses(ruled("nvidia.pcie_generation", facts)) == found
+
+
+def test_of_two_widths_neither_is_usual() -> None:
+    facts = asked("index, pcie.link.width.current", "0, 16", "1, 8")
+    assert statuses(fleet("nvidia.pcie_width", a=facts)) == [Status.PASS]
+
+
+@pytest.mark.parametrize(("degrees", "status", "limit"), [
+    (86, Status.PASS, None), (94, Status.WARN, 87), (96, Status.FAIL, 95),
+])  # fmt: skip
+def test_limits_of_heat(degrees: int, status: Status, limit: int | None) -> None:
+    (finding,) = ruled("nvidia.hot", asked("index, temperature.gpu", f"0, {degrees}"))
+    assert (finding.status, finding.evidence.get("threshold")) == (status, limit)
+
+
+def test_an_exclusive_mode_as_the_table_has_it() -> None:
+    facts = facts_of({"nvidia-smi": table(gpu_rows(0, mode="E. Process")) + NO_PROCESSES})
+    assert statuses(ruled("nvidia.compute_mode", facts)) == [Status.INFO]
+
+
+@pytest.mark.parametrize(("used", "status"), [(2048, Status.PASS), (2049, Status.INFO)])
+def test_how_much_memory_an_idle_gpu_may_have_in_use(used: int, status: Status) -> None:
+    facts = facts_of({"nvidia-smi": table(gpu_rows(0, used=used)) + NO_PROCESSES})
+    (finding,) = ruled("nvidia.in_use", facts)
+    assert finding.status is status
+    assert finding.evidence.get("threshold") == (None if status is Status.PASS else 2048)
+
+
+def test_a_gpu_with_processes_is_told_of_once() -> None:
+    gpus = table(gpu_rows(0), gpu_rows(1, used=9000))
+    (finding,) = ruled("nvidia.in_use", facts_of({"nvidia-smi": gpus + PROCESS + PROCESS.replace("4711", "4712")}))
+    assert (finding.message, finding.subject["device"]) == ("2 processes of others use gpu1", "gpu1")
+    assert [process["pid"] for process in finding.evidence["value"]] == [4711, 4712]
+
+
+@pytest.mark.parametrize(("rule", "field", "bad"), [
+    ("nvidia.slowed_down", "clocks_throttle_reasons.active", "0x0000000000000048"),
+    ("nvidia.hot", "temperature.gpu", "90"),
+    ("nvidia.hot", "temperature.gpu", "99"),
+    ("nvidia.compute_mode", "compute_mode", "Prohibited"),
+    ("nvidia.compute_mode", "compute_mode", "Exclusive_Process"),
+])  # fmt: skip
+def test_the_gpu_and_the_line_are_named(rule: str, field: str, bad: str) -> None:
+    (finding,) = ruled(rule, asked(f"index, {field}", f"3, {bad}"))
+    assert finding.subject["device"] == "gpu3"
+    assert finding.evidence["line"].startswith(field)
+
+
+def test_what_links_are_compared_with() -> None:
+    header = "index, pcie.link.gen.current, pcie.link.gen.max, utilization.gpu, pcie.link.width.current"
+    facts = asked(header, "0, 5, 5, 90 %, 16", "1, 4, 5, 90 %, 8", "2, 5, 5, 90 %, 16")
+    (finding,) = ruled("nvidia.pcie_generation", facts)
+    assert (finding.subject["device"], finding.evidence["value"], finding.evidence["threshold"]) == ("gpu1", 4, 5)
+    (finding,) = fleet("nvidia.pcie_width", a=facts)
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == (8, 16)

@@ -134,3 +134,108 @@ def test_signs_that_are_certain() -> None:
     gpu = '<pci busid="0000:19:00.0" class="0x030200" vendor="0x10de" link_speed="32.0 GT/s PCIe" link_width="{}"/>'
     assert topology(f'<system><cpu numaid="0"><pci busid="1">{gpu.format(0)}</pci></cpu></system>') == [Status.WARN]
     assert topology(f'<system><cpu numaid="0"><pci busid="1">{gpu.format(16)}</pci></cpu></system>') == [Status.PASS]
+
+
+@pytest.mark.parametrize(("section", "found"), [
+    (fabric("Completed", "NVML_SUCCESS"), Status.PASS),
+    (fabric() + "        Health\n            Summary : Healthy\n", Status.PASS),
+    (fabric() + "        Health\n            Summary : Unhealthy\n", Status.FAIL),
+    (fabric("In Progress"), Status.FAIL),
+    (fabric("Completed", "Initialization Failure"), Status.FAIL),
+])  # fmt: skip
+def test_words_of_a_fabric(section: str, found: Status) -> None:
+    (finding,) = ruled("nvidia.fabric_state", facts_of({"nvidia-smi -q": details(gpu_details(sections=section))}))
+    assert finding.status is found
+    if found is Status.FAIL:
+        assert finding.subject["device"] == "gpu0"
+        assert "line" in finding.evidence
+
+
+def test_a_manager_of_which_nothing_is_told() -> None:
+    silent = "System has not been booted with systemd as init system (PID 1). Can't operate."
+    (finding,) = ruled("nvidia.fabric_manager", host(silent, 8, "NVIDIA H100 80GB HBM3"))
+    assert (finding.status, finding.message) == (Status.SKIP, silent)
+    assert finding.evidence["command"] == SERVICE
+    assert ruled("nvidia.fabric_manager", host(silent, 8, "NVIDIA L40S")) == []
+    assert ruled("nvidia.fabric_manager", host("inactive", 8, "Tesla P100-SXM2-16GB")) == []
+
+
+def test_a_gpu_with_a_fabric_needs_the_manager() -> None:
+    facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=fabric())), SERVICE: "inactive\n"})
+    assert statuses(ruled("nvidia.fabric_manager", facts)) == [Status.WARN]
+
+
+def test_a_host_without_a_manager_has_nothing_to_judge() -> None:
+    facts = facts_of({"nvidia-smi": table(gpu_rows(0)) + NO_PROCESSES})
+    for rule in ("fabric_manager", "fabric_errors", "fabric_version", "nccl_topology"):
+        assert ruled(f"nvidia.{rule}", facts) == []
+
+
+def test_the_fatal_error_is_told_though_others_followed() -> None:
+    log = "\n".join([ERROR.format("fatal", 20034), ERROR.format("non-fatal", 12028)])
+    (finding,) = ruled("nvidia.fabric_errors", facts_of(files={LOG: log}))
+    assert "logged fatal NVSwitch error 20034" in finding.message
+    assert finding.evidence["value"]
+    (finding,) = ruled("nvidia.fabric_errors", facts_of(files={LOG: ERROR.format("non-fatal", 12028)}))
+    assert "non-fatal NVSwitch error 12028" in finding.message
+
+
+def test_an_error_of_no_known_switch_and_port() -> None:
+    log = "[Jan 01 2024 10:00:00] [ERROR] [tid 47] detected NVSwitch fatal error 20034"
+    (finding,) = ruled("nvidia.fabric_errors", facts_of(files={LOG: log}))
+    assert finding.subject == {"host": "h"}
+    assert finding.message.endswith("20034")
+
+
+def test_whose_version_the_manager_should_have() -> None:
+    commands = {"nvidia-smi": table(gpu_rows(0)) + NO_PROCESSES}
+    facts = facts_of(commands, {LOG: STARTED.replace("999.10.01", "999.11.02")})
+    (finding,) = ruled("nvidia.fabric_version", facts)
+    assert finding.evidence["source"] == "nvidia-smi"
+
+
+NUMA = '<cpu numaid="{}"><pci busid="1">{}</pci></cpu>'
+GPU = (
+    '<pci busid="0000:{0}:00.0" class="0x030200" vendor="0x10de" link_speed="{1} GT/s PCIe" link_width="16">'
+    '<gpu dev="{2}" sm="{3}" rank="0" gdr="1"/></pci>'
+)
+CARD = (
+    '<pci busid="0000:{0}:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="{1}">'
+    '<nic><net name="{2}" dev="0" speed="{3}" port="1" guid="0x4711" gdr="{4}"/></nic></pci>'
+)
+
+
+def system(*devices: str, numa: int = 0) -> list[str]:
+    """What speaks against the topology of a machine with these devices."""
+    text = f"<system>{NUMA.format(numa, ''.join(devices))}</system>"
+    (finding,) = ruled("nvidia.nccl_topology", facts_of(files={XML: text}))
+    return list(finding.evidence.get("value", ()))
+
+
+def test_two_hints_are_enough_and_one_is_not() -> None:
+    older = GPU.format("19", "16.0", 0, 80)
+    assert system(older, numa=-1) == []
+    assert len(system(GPU.format("19", "16.0", 0, 90), numa=-1)) == 2
+    assert len(system(older, CARD.format("1a", 0, "mlx5_0", 400000, 1), numa=-1)) == 2
+    cards = [CARD.format(f"2{place}", 16, f"mlx5_{place}", speed, 1) for place, speed in enumerate((400, 400, 100))]
+    assert system(*cards, numa=-1)[1:] == ["mlx5_2 is slower than its peers"]
+    assert system(*cards[1:], numa=-1) == []
+
+
+def test_a_card_that_is_not_for_rdma_needs_no_gpudirect() -> None:
+    assert system(CARD.format("1a", 16, "eth0", 25000, 0)) == []
+    assert system(CARD.format("1a", 16, "mlx5_0", 25000, 0)) == ["mlx5_0: no GPUDirect RDMA"]
+
+
+def test_what_is_not_told_is_not_slower() -> None:
+    gpus = [GPU.format(f"3{place}", "32.0", place, 90) for place in range(3)]
+    assert system(*gpus, GPU.format("39", "", 9, 90)) == []
+    assert system(*gpus, GPU.format("39", "16.0", 9, 90))[0] == "gpu9: slower than its peers"
+    unnamed = GPU.format("39", "16.0", 9, 90).partition("<gpu")[0] + "</pci>"
+    assert system(*gpus, unnamed)[0] == "0000:39:00.0: slower than its peers"
+
+
+def test_one_gpu_below_the_root_is_no_flat_machine() -> None:
+    gpu = GPU.format("19", "32.0", 0, 90)
+    below, at_root = NUMA.format(-1, gpu), f'<cpu numaid="0">{gpu.replace(":19:", ":29:")}</cpu>'
+    assert topology(f"<system>{below}{at_root}</system>") == [Status.PASS]

@@ -133,3 +133,94 @@ def test_direct_access() -> None:
     assert named(found) == [(Status.WARN, "gpu2"), (Status.WARN, "gpu3")]
     assert ruled("nvidia.direct_access", direct("X CNS", "CNS X")) == []
     assert statuses(ruled("nvidia.direct_access", direct("X DR", "DR X"))) == [Status.WARN, Status.WARN]
+
+
+REFUSED = {
+    "nvidia-smi topo -m": "\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n",
+    "nvidia-smi nvlink -s": "Insufficient Permissions\n",
+    "nvidia-smi topo -p2p r": "Insufficient Permissions\n",
+}
+
+
+def test_links_of_which_nobody_may_tell() -> None:
+    assert statuses(ruled("nvidia.nvlink_inactive", facts_of(REFUSED))) == [Status.SKIP]
+    assert ruled("nvidia.nvlink_slow", facts_of(REFUSED)) == []
+    assert ruled("nvidia.direct_access", facts_of(REFUSED)) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    (["14 GB/s", "<inactive>"], ["<inactive>", "14 GB/s"]),
+    (["<inactive>", "<inactive>"], ["14 GB/s", "<inactive>"]),
+])  # fmt: skip
+def test_cards_that_are_not_joined_alike(first: list[str], second: list[str]) -> None:
+    found = ruled("nvidia.nvlink_inactive", of_links((0, CARD, first), (1, CARD, second)))
+    assert named(found) == [(Status.FAIL, "gpu0"), (Status.FAIL, "gpu1")]
+
+
+def test_a_card_without_peers_that_has_lost_a_link() -> None:
+    found = ruled("nvidia.nvlink_inactive", of_links((0, CARD, ["14 GB/s", "<inactive>"])))
+    assert named(found) == [(Status.FAIL, "gpu0")]
+
+
+def test_boards_have_all_their_links() -> None:
+    part = ["25 GB/s", "<inactive>"]
+    found = ruled("nvidia.nvlink_inactive", of_links((0, BOARD, part), (1, BOARD, part)))
+    assert named(found) == [(Status.FAIL, "gpu0"), (Status.FAIL, "gpu1")]
+
+
+def test_a_gpu_without_links_beside_one_with_them() -> None:
+    for name in (BOARD, CARD):
+        text = nvlink((0, name, [])) + ALL_INACTIVE + nvlink((1, name, UP))
+        (finding,) = ruled("nvidia.nvlink_inactive", facts_of({"nvidia-smi nvlink -s": text}))
+        assert (finding.status, finding.subject["device"]) == (Status.FAIL, "gpu0")
+        assert finding.evidence["line"] == ALL_INACTIVE.strip()
+
+
+@pytest.mark.parametrize(("down", "told"), [
+    (1, "NVLink 0 of gpu0 is inactive"), (6, "NVLink 0, 1, 2, 3, 4, 5 of gpu0 are inactive"),
+    (7, "NVLink 0, 1, 2, 3, 4, 5 and more of gpu0 are inactive"),
+])  # fmt: skip
+def test_which_links_are_down(down: int, told: str) -> None:
+    facts = of_links((0, BOARD, ["<inactive>"] * down + UP), (1, BOARD, UP))
+    (finding,) = ruled("nvidia.nvlink_inactive", facts)
+    assert finding.message == told
+
+
+def test_where_slow_and_lost_links_are_told() -> None:
+    (finding,) = ruled("nvidia.nvlink_slow", of_links((0, BOARD, UP), (1, BOARD, ["25 GB/s", "12.5 GB/s"])))
+    assert (finding.evidence["line"], finding.evidence["threshold"]) == ("Link 1: 12.5 GB/s", 25)
+    for row, other in (("U U U D", "U U U U"), ("U U U X", "U U U U")):
+        (finding,) = ruled("nvidia.nvlink_down", dcgm(row, other))
+        assert (finding.evidence["value"], finding.evidence["line"]) == ([3], row)
+    (finding,) = ruled("nvidia.nvlink_down", dcgm("U U", switches="    physicalId 9:\n        U D\n"))
+    assert finding.evidence["value"] == [1]
+    (finding,) = ruled("nvidia.direct_access", direct("X DR OK", "DR X OK", "OK OK X"))[:1]
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == ({"1": "DR", "2": "OK"}, "OK")
+
+
+def test_cards_without_a_bridge_have_their_links_down() -> None:
+    assert ruled("nvidia.nvlink_down", dcgm("D D", "D D")) == []
+    text = "GPUs:\n    gpuId 0:\n        D D\n    gpuId 1:\n        D D\nNvSwitches:\n    No NvSwitches found.\n"
+    seen = facts_of({"nvidia-smi nvlink -s": nvlink((0, CARD, []), (1, BOARD, [])), "dcgmi nvlink -s": text})
+    assert named(ruled("nvidia.nvlink_down", seen)) == [(Status.FAIL, "gpu1")]
+
+
+def test_counters_that_were_not_told_before_did_not_grow() -> None:
+    assert statuses(ruled("nvidia.nvlink_errors_grew", errors(4, 9), earlier=errors(4))) == [Status.PASS]
+    (finding,) = ruled("nvidia.nvlink_errors_grew", errors(4, 8), earlier=errors(4, 7))
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == (8, 7)
+    assert finding.evidence["line"] == "Link 1: Replay Errors: 8"
+
+
+def test_three_links_are_too_few_to_tell_which_stands_out() -> None:
+    assert fleet("nvidia.nvlink_errors_stand_out", a=errors(0, 65535, 0)) == []
+    (finding,) = fleet("nvidia.nvlink_errors_stand_out", a=errors(0, 65535, 0, 0))
+    assert finding.evidence["line"] == "Link 1: Replay Errors: 65535"
+    assert finding.evidence["threshold"] < 65535
+
+
+def test_cells_that_say_nothing_of_access() -> None:
+    assert statuses(ruled("nvidia.direct_access", direct("X OK OK U", "OK X OK OK", "OK OK X OK", "N/A OK OK X"))) == [
+        Status.PASS
+    ]
+    assert ruled("nvidia.direct_access", direct("X OK CNS", "OK X CNS", "CNS CNS X")) == []

@@ -117,3 +117,61 @@ def test_too_many_errors_in_caches() -> None:
     assert statuses(ruled("nvidia.sram_threshold", in_detail(AMPERE))) == [Status.FAIL]
     well = AMPERE.replace("Exceeded       : Yes", "Exceeded       : No")
     assert statuses(ruled("nvidia.sram_threshold", in_detail(well))) == [Status.PASS]
+
+
+AGED = """\
+    ECC Errors
+        Aggregate
+            Double Bit
+                Total                     : {0}
+    Retired Pages
+        Single Bit ECC                    : 0
+        Double Bit ECC                    : {1}
+    Remapped Rows
+        Uncorrectable Error               : {2}
+"""
+
+
+@pytest.mark.parametrize(("now", "what"), [
+    ((4, 3, 3), "memory errors"), ((3, 4, 3), "pages retired"), ((3, 3, 4), "rows remapped"),
+])  # fmt: skip
+def test_any_count_that_grew(now: tuple[int, int, int], what: str) -> None:
+    (finding,) = ruled("nvidia.errors_grew", in_detail(AGED.format(*now)), earlier=in_detail(AGED.format(3, 3, 3)))
+    assert what in finding.message
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == (4, 3)
+
+
+def test_counts_that_are_refused_now_did_not_grow() -> None:
+    said = {"nvidia-smi nvlink -s": "GPU 0: NVIDIA Q100 (UUID: x)\n", QUERY: "Insufficient Permissions\n"}
+    before = facts_of({QUERY: csv(f"index, {ERRORS}", "0, 1")})
+    assert ruled("nvidia.errors_grew", facts_of(said), earlier=before) == []
+    assert ruled("nvidia.errors_grew", before, earlier=facts_of(said)) == []
+
+
+def test_pages_of_which_nobody_may_tell() -> None:
+    facts = facts_of({
+        "nvidia-smi nvlink -s": "GPU 0: NVIDIA Q100 (UUID: x)\n", QUERY: "Insufficient Permissions\n",
+    })  # fmt: skip
+    assert statuses(ruled("nvidia.pages_retired", facts)) == [Status.SKIP]
+
+
+@pytest.mark.parametrize(("single", "double", "status", "limit"), [
+    ("10", 0, Status.PASS, None), ("11", 0, Status.WARN, 10), ("0", 60, Status.FAIL, 60), ("N/A", 60, Status.FAIL, 60),
+])  # fmt: skip
+def test_limits_of_retired_pages(single: str, double: int, status: Status, limit: int | None) -> None:
+    section = f"    Retired Pages\n        Single Bit ECC : {single}\n        Double Bit ECC : {double}\n"
+    (finding,) = ruled("nvidia.pages_retired", in_detail(section))
+    assert (finding.status, finding.evidence.get("threshold")) == (status, limit)
+    assert finding.subject.get("device") == (None if limit is None else "gpu0")
+
+
+def test_as_many_rows_as_there_are_spares() -> None:
+    assert statuses(ruled("nvidia.rows_remapped", remapped("00000000:19:00.0, No, No, 512"))) == [Status.PASS]
+    assert statuses(ruled("nvidia.remap_pending", in_detail(AMPERE))) == [Status.FAIL]
+
+
+def test_what_counts_are_compared_with() -> None:
+    (finding,) = ruled("nvidia.ecc_uncorrectable", facts_of({QUERY: csv(f"index, {ERRORS}", "0, 3")}))
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == (3, 0)
+    (finding,) = fleet("nvidia.memory_short", a=with_memory(81559, 81559, 65000))
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == (65000, 81559)

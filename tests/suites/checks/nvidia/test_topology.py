@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from suites.report import Finding, Status
@@ -124,3 +125,94 @@ def test_another_numa_node() -> None:
     found = fleet("nvidia.numa_differs", a=here, b=there, c=here)
     assert [finding.subject for finding in found] == [{"host": "b", "device": "gpu0"}, {"host": "b", "device": "gpu1"}]
     assert fleet("nvidia.numa_differs", a=here, b=there) == []
+
+
+def test_each_way_is_worse_than_the_one_before() -> None:
+    ways = ["PIX", "PXB", "PHB", "NODE", "SYS"]
+    for better, worse in pairwise(ways):
+        hosts = {name: of(f"X {better}", f"{better} X") for name in "ab"}
+        (finding,) = fleet("nvidia.topology_differs", **hosts, c=of(f"X {worse}", f"{worse} X"))
+        assert finding.subject == {"host": "c", "device": "gpu0"}
+        assert finding.evidence["threshold"] == better
+    same = {name: of(f"X {way}", f"{way} X") for name, way in (("a", "SYS"), ("b", "SOC"), ("c", "SYS"))}
+    assert statuses(fleet("nvidia.topology_differs", **same)) == [Status.PASS]
+
+
+def test_of_two_hosts_the_weaker_way_is_shown_and_none_is_blamed() -> None:
+    for ways in (("NV4", "SYS"), ("SYS", "NV4")):
+        hosts = {name: of(f"X {way}", f"{way} X") for name, way in zip("ab", ways, strict=True)}
+        (finding,) = fleet("nvidia.topology_differs", **hosts)
+        assert "host" not in finding.subject
+        assert (finding.evidence["value"], finding.evidence["threshold"]) == ({"1": "SYS"}, "NV4")
+
+
+def test_how_many_pairs_more() -> None:
+    def three(first: str, second: str) -> dict[str, Any]:
+        return of(f"X {first} {second}", f"{first} X NV4", f"{second} NV4 X")
+
+    well = three("NV4", "NV4")
+    (finding,) = fleet("nvidia.topology_differs", a=well, b=well, c=three("SYS", "NV4"))
+    assert finding.message == "gpu0 reaches gpu1 by SYS, and by NV4 on most hosts"
+    (finding,) = fleet("nvidia.topology_differs", a=well, b=well, c=three("SYS", "SYS"))
+    assert finding.message == "gpu0 reaches gpu1 by SYS, and by NV4 on most hosts, and 1 more pairs are weaker"
+    (finding,) = fleet("nvidia.topology_differs", a=well, b=three("SYS", "NV4"))
+    assert finding.message == "the way from gpu0 to gpu1 differs between hosts: NV4 on a, SYS on b"
+    (finding,) = fleet("nvidia.topology_differs", a=well, b=three("SYS", "SYS"))
+    assert finding.message.endswith("SYS on b; 1 more pairs differ")
+
+
+def test_of_a_weak_pair_both_are_told() -> None:
+    rows = ["X SYS NV4 NV4", "SYS X NV4 NV4", "NV4 NV4 X NV4", "NV4 NV4 NV4 X"]
+    found = ruled("nvidia.topology_weaker", of(*rows))
+    assert [finding.message for finding in found] == [
+        "gpu0 reaches gpu1 by SYS, where NV4 is usual on this host",
+        "gpu1 reaches gpu0 by SYS, where NV4 is usual on this host",
+    ]
+
+
+def test_the_ways_of_a_weak_gpu_are_told_from_the_best() -> None:
+    rows = ["X NV4 NV4 NV4 SYS", "NV4 X NV4 NV4 PHB", "NV4 NV4 X NV4 NV2", "NV4 NV4 NV4 X NV2", "SYS PHB NV2 NV2 X"]
+    (finding,) = ruled("nvidia.topology_weaker", of(*rows))
+    assert finding.message == "gpu4 reaches the others by NV2, PHB, SYS, where NV4 is usual on this host"
+
+
+def test_three_cards_are_too_few_and_far_ones_are_a_design() -> None:
+    near = ["X SYS SYS SYS PXB", "SYS X SYS SYS PXB", "SYS SYS X SYS PXB", "SYS SYS SYS X NODE"]
+    (finding,) = ruled("nvidia.card_far", of(*near, cards=("NIC0",)))
+    assert (finding.subject["device"], finding.evidence["threshold"]) == ("gpu3", "PXB")
+    assert ruled("nvidia.card_far", of(*(row.replace("PXB", "PHB") for row in near), cards=("NIC0",))) == []
+    three = ["X SYS SYS PXB", "SYS X SYS PXB", "SYS SYS X NODE"]
+    assert ruled("nvidia.card_far", of(*three, cards=("NIC0",))) == []
+    assert ruled("nvidia.card_far", of("X SYS", "SYS X")) == []
+
+
+def test_numa_nodes_need_another_host_to_differ_from() -> None:
+    alone = of("X SYS", "SYS X")
+    assert fleet("nvidia.numa_differs", a=alone) == []
+    assert statuses(fleet("nvidia.numa_differs", a=alone, b=alone)) == [Status.PASS]
+    moved = facts_of({"nvidia-smi topo -m": topology(("X SYS", "SYS X")).replace("0-31,64-95\t0", "0-31,64-95\t1")})
+    found = fleet("nvidia.numa_differs", a=alone, b=alone, c=moved)
+    assert [(finding.subject, finding.evidence["threshold"]) for finding in found] == [
+        ({"host": "c", "device": name}, "0") for name in ("gpu0", "gpu1")
+    ]
+
+
+def test_a_matrix_of_which_nobody_may_tell() -> None:
+    facts = facts_of(
+        {"nvidia-smi nvlink -s": "GPU 0: Q (UUID: x)\n", "nvidia-smi topo -m": "Insufficient Permissions\n"}
+    )
+    assert ruled("nvidia.topology_weaker", facts) == []
+    assert ruled("nvidia.card_far", facts) == []
+    assert fleet("nvidia.topology_differs", a=facts, b=facts) == []
+    assert fleet("nvidia.numa_differs", a=facts, b=facts) == []
+
+
+def test_another_model_counts_for_nothing_on_a_host() -> None:
+    names = ("NVIDIA Q100", "NVIDIA Q100", "NVIDIA Q100", "Q 1")
+    rows = ["X NV4 NV4 SYS", "NV4 X NV4 SYS", "NV4 NV4 X SYS", "SYS SYS SYS X"]
+    assert statuses(ruled("nvidia.topology_weaker", of(*rows, names=names))) == [Status.PASS]
+
+
+def test_what_a_board_without_its_links_is_compared_with() -> None:
+    (finding, _) = ruled("nvidia.topology_weaker", of("X SYS", "SYS X", names=("NVIDIA H200",) * 2))
+    assert (finding.evidence["threshold"], finding.evidence["source"]) == ("NVLink", "its model")
