@@ -21,7 +21,7 @@ _MAC = re.compile(
     r"(?![0-9a-f:.-])"
 )
 """Of Ethernet, of InfiniBand and of PCI Express, in the ways in which they are written."""
-_GUID = re.compile(r"(?i)\b0x[0-9a-f]{16}\b|(?<![0-9a-f:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![0-9a-f:])")
+_GUID = re.compile(r"(?i)\b0x(?!0{8})[0-9a-f]{16}\b|(?<![0-9a-f:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![0-9a-f:])")
 _NAMELESS = frozenset({"n/a", "na", "-", "none", "not", "unknown"})
 
 

@@ -26,9 +26,7 @@ def run(setting: Setting) -> Iterator[list[Finding]]:
         yield unread
     facts = {host.name: host.facts for host in looked.seen}
     earlier = setting.measure.earlier_of(looked)
-    for rule in rules().values():
-        found = judge(facts, [rule], setting.measure.limits, earlier)
-        if found:
-            yield found
+    judged = judge(facts, rules().values(), setting.measure.limits, earlier)
+    yield from ([finding] for finding in judged)
     if setting.measure.expectation:
         yield violations(setting.measure.expectation, facts)

@@ -17,6 +17,7 @@ from suites.hostinfo import known
 from suites.launch.lists.nodeset import fold
 
 _DEVICE = re.compile(r"accelerators\.(\w+)\.devices\.(\w+)")
+_MOST_PLACES = 6
 _SEVERITY = ("error", "fail", "warn", "info", "skip", "pass")
 
 
@@ -154,14 +155,33 @@ def _finding(alike: Sequence[Mapping[str, Any]], hosts: int) -> list[str]:
     finding = alike[0]
     head = f"{finding['status']:<5}  "
     margin = " " * len(head)
-    names = list(dict.fromkeys(each["subject"]["host"] for each in alike if "host" in each["subject"]))
-    where = f" on {fold(names)}" if hosts > 1 and names else ""
-    lines = wrapped(f"{finding['check']}{where}: {finding['message']}", head, margin)
+    lines = wrapped(f"{finding['check']}{_where(alike, hosts)}: {finding['message']}", head, margin)
     if shown := _evidence(finding["evidence"]):
         lines += wrapped(shown, f"{margin}   ", f"{margin}   ")
     if finding["remedy"]:
         lines += wrapped(finding["remedy"], f"{margin}-> ", f"{margin}   ")
     return lines
+
+
+def _where(alike: Sequence[Mapping[str, Any]], hosts: int) -> str:
+    """On which hosts, where there are several, and which devices of theirs, where the message does not say so."""
+    by_host: dict[str, list[str]] = {}
+    for finding in alike:
+        subject = finding["subject"]
+        devices = by_host.setdefault(subject.get("host", "") if hosts > 1 else "", [])
+        device = subject.get("device")
+        if device and device not in devices and not re.search(rf"\b{re.escape(device)}\b", finding["message"]):
+            devices.append(device)
+    by_devices: dict[tuple[str, ...], list[str]] = {}
+    for host, devices in by_host.items():
+        by_devices.setdefault(tuple(devices), []).append(host)
+    places = [
+        " ".join(filter(None, (fold(names), fold(list(devices)) if devices else "")))
+        for devices, names in by_devices.items()
+    ]
+    told = ", ".join(filter(None, places[:_MOST_PLACES]))
+    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+    return f" on {told}{more}" if told else ""
 
 
 def _evidence(evidence: Mapping[str, Any]) -> str:

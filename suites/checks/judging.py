@@ -1,7 +1,8 @@
 """Rules applied to facts: findings come out.
 
-A rule that raises is a mistake of opsdist, said as an error finding; the other rules go on.
-May import: rule, report.
+A rule that raises is a mistake of opsdist, said as an error finding; the other rules go on. Devices are named as people
+name them: an accelerator by its label, also where a rule knows but its PCI address.
+May import: causes, readings, rule, report.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from suites.checks.causes import attributed
+from suites.checks.readings import VENDORS, devices, label
 from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, Scope
 from suites.report import Finding, Status
 
@@ -19,14 +22,15 @@ Limits = Mapping[str, Mapping[str, Any]]
 def judge(
     hosts: Mapping[str, Facts], rules: Iterable[Rule], limits: Limits, earlier: Mapping[str, Facts] | None = None
 ) -> list[Finding]:
-    """Findings of all rules on all hosts, in the order of the rules. `earlier` has hosts as they were before."""
+    """Findings of all rules on all hosts, in the order of the rules, each fault once (`causes`). `earlier` has hosts as
+    they were before."""
     found: list[Finding] = []
     for rule in rules:
         set_limits = {name: threshold.value for name, threshold in rule.thresholds.items()}
         set_limits |= limits.get(rule.name, {})
         for host, case in _cases(rule, hosts, set_limits, earlier or {}):
             found += _findings(rule, host, case)
-    return found
+    return attributed(found)
 
 
 def _cases(
@@ -50,20 +54,32 @@ def _findings(rule: Rule, host: str | None, case: Case) -> list[Finding]:
         message = f"the rule could not judge: {type(error).__name__}: {error}"
         return [Finding(rule.name, Status.ERROR, message, _subject(host), "a mistake of opsdist, please report it")]
     bad = [judged for judged in said if judged.outcome in (Outcome.BROKEN, Outcome.ERROR)]
-    found = [_finding(rule, host, judged) for judged in bad]
+    found = [_finding(rule, host, case, judged) for judged in bad]
     found += _unknown(rule, host, [judged for judged in said if judged.outcome is Outcome.UNKNOWN])
     passed = sum(judged.outcome is Outcome.OK for judged in said)
     if passed and not bad:
-        of = f", {passed} times" if passed > 1 else ""
+        of = f" ({passed} checked)" if passed > 1 else ""
         found.append(Finding(rule.name, Status.PASS, rule.summary + of, _subject(host)))
     return found
 
 
-def _finding(rule: Rule, host: str | None, judged: Judged) -> Finding:
+def _finding(rule: Rule, host: str | None, case: Case, judged: Judged) -> Finding:
     status = Status.ERROR if judged.outcome is Outcome.ERROR else judged.status or rule.status
     remedy = rule.remedy if judged.remedy is None else judged.remedy
-    subject = _subject(judged.host or host, judged.device)
-    return Finding(rule.name, status, judged.message, subject, remedy, judged.evidence)
+    name = _label(case, judged) or judged.device
+    evidence = judged.evidence if name == judged.device else {**judged.evidence, "bus": judged.device}
+    return Finding(rule.name, status, judged.message, _subject(judged.host or host, name), remedy, evidence)
+
+
+def _label(case: Case, judged: Judged) -> str | None:
+    """The accelerator that is at this PCI address; of one that is gone, that was there, or is there on other hosts."""
+    of_host = case.fleet.get(judged.host or "", case.facts)
+    for facts in (of_host, case.earlier, *case.fleet.values()):
+        for vendor in VENDORS:
+            for device in devices(facts, vendor):
+                if judged.device is not None and device["bus"] == judged.device:
+                    return label(vendor, device)
+    return None
 
 
 def _unknown(rule: Rule, host: str | None, said: Sequence[Judged]) -> list[Finding]:

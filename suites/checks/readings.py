@@ -12,6 +12,9 @@ from suites.checks.rule import Facts, Judged, unknown
 
 Reading = Mapping[str, Any]
 
+VENDORS = ("ascend", "nvidia", "amd")
+"""Of accelerators, as facts name them."""
+
 _NO_WORD = frozenset({"absent", "unasked"})
 """Nobody was asked, so there is nothing to say: the rule does not apply here."""
 

@@ -185,7 +185,7 @@ RULES = (
     ),
     Rule(
         name="software.system_differs",
-        summary="hosts run the same system, kernel and drivers",
+        summary="hosts run the same system and kernel, with the same CUDA and ROCm",
         why="Drivers and their speed depend on the kernel; a host that was not updated with the others is the first to "
         "suspect when only it is slow.",
         remedy="bring the host to the versions of the others, and restart it",
@@ -196,8 +196,6 @@ RULES = (
             Trait("the system", at("software", "system"), "/etc/os-release"),
             Trait("CUDA", at("software", "cuda"), "/usr/local/cuda/version.json"),
             Trait("ROCm", at("software", "rocm"), "/opt/rocm/.info/version"),
-            Trait("NVIDIA's driver", at("software", "drivers", "nvidia"), "/sys/module/nvidia/version"),
-            Trait("AMD's driver", at("software", "drivers", "amdgpu"), "/sys/module/amdgpu/version"),
         ),
         scope=Scope.FLEET,
     ),

@@ -60,7 +60,7 @@ def test_a_healthy_host_is_ready_and_has_nothing_to_remark(tmp_path: Path) -> No
 def test_a_part_that_is_broken_degrades(tmp_path: Path) -> None:
     devices, link, state, why = hccl_row(tmp_path, NpuHost(unlinked=(5,)))
     assert (devices, link, state) == ("8 x 910B3, driver 24.1.0", "HCCS, 7 of 8 ports up", "degraded")
-    assert why.startswith("the network port of npu5 has no link (and ")
+    assert why == "the network port of npu5 has no link"
 
 
 def test_with_all_devices_broken_nothing_is_ready(tmp_path: Path) -> None:

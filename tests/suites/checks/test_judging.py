@@ -36,7 +36,7 @@ def test_what_is_broken_names_host_and_device_and_has_the_remedy() -> None:
 
 def test_one_pass_stands_for_all_devices() -> None:
     (finding,) = found({"a": 3, "b": 4})
-    assert (finding.status, finding.message, finding.subject) == (Status.PASS, "all is x, 2 times", {"host": "h"})
+    assert (finding.status, finding.message, finding.subject) == (Status.PASS, "all is x (2 checked)", {"host": "h"})
 
 
 def test_what_is_unknown_is_said_once_a_reason_and_is_no_pass() -> None:

@@ -158,3 +158,75 @@ def test_another_firmware() -> None:
     )
     (finding,) = fleet("nvidia.vbios_differs", a=facts_of({QUERY: text}))
     assert (finding.status, finding.subject) == (Status.INFO, {"host": "a", "device": "gpu1"})
+
+
+def test_a_lost_gpu_is_told_once_and_the_others_pass() -> None:
+    facts = facts_of({"nvidia-smi -q": LOST, "nvidia-smi topo -m": LOST, "nvidia-smi": HEALTHY})
+    (finding,) = ruled("nvidia.gpu_lost", facts)
+    assert (finding.evidence["value"], finding.evidence["line"]) == ("0000:11:00.0", LOST.strip())
+    assert "nvidia-smi" in finding.evidence["command"]
+    (finding,) = ruled("nvidia.gpu_lost", facts_of({"nvidia-smi": HEALTHY}))
+    assert finding.status is Status.PASS
+    assert "2" in finding.message
+
+
+def test_the_evidence_of_properties() -> None:
+    cells = csv("index, temperature.gpu", "0, [Unknown Error]", "1, [GPU requires reset]")
+    (finding,) = ruled("nvidia.unreadable", facts_of({QUERY: cells}))
+    assert finding.evidence["line"].startswith("temperature.gpu [Unknown Error]")
+    (finding,) = ruled("nvidia.needs_reset", facts_of({QUERY: cells}))
+    assert finding.evidence["line"].startswith("temperature.gpu [GPU requires reset]")
+
+
+def test_a_gpu_that_dcgm_finds_healthy_beside_a_sick_one() -> None:
+    text = "| Overall Health | Warning |\n| GPU | |\n| -> 0 | HEALTHY |\n| -> 1 | Warning |\n"
+    found = ruled("nvidia.dcgm_health", facts_of({"dcgmi health -g 0 -c": text}))
+    assert [finding.subject["device"] for finding in found] == ["gpu1"]
+
+
+@pytest.mark.parametrize(("word", "status"), [("Warning", Status.WARN), ("Failure", Status.FAIL)])
+def test_how_bad_dcgm_finds_a_gpu(word: str, status: Status) -> None:
+    text = f"| Overall Health | {word} |\n| GPU | |\n| -> 1 | {word} |\n"
+    (finding,) = ruled("nvidia.dcgm_health", facts_of({"dcgmi health -g 0 -c": text}))
+    assert (finding.status, finding.message) == (status, f"DCGM's health watches see gpu1 as {word}")
+    assert finding.evidence["threshold"] == "Healthy"
+
+
+def test_dcgm_that_names_no_gpu() -> None:
+    (finding,) = ruled("nvidia.dcgm_health", facts_of({"dcgmi health -g 0 -c": "| Overall Health | Warning |\n"}))
+    assert (finding.status, finding.evidence["value"]) == (Status.WARN, "Warning")
+
+
+def test_a_host_whose_driver_finds_no_gpu_has_none() -> None:
+    none = facts_of({"nvidia-smi": NO_DEVICES})
+    (finding,) = fleet("nvidia.count_differs", a=with_gpus(8), b=none, c=with_gpus(8))
+    assert (finding.subject, finding.evidence["value"]) == ({"host": "b"}, 0)
+    (finding,) = ruled("nvidia.count_fell", none, earlier=with_gpus(8))
+    assert (finding.evidence["value"], finding.evidence["threshold"]) == (0, 8)
+
+
+def test_how_many_gpus_are_attached_counts() -> None:
+    short = facts_of({"nvidia-smi -q": details(gpu_details(), attached=7)})
+    well = facts_of({"nvidia-smi -q": details(gpu_details(), attached=8)})
+    (finding,) = fleet("nvidia.count_differs", a=well, b=short, c=well)
+    assert (finding.subject, finding.evidence["value"]) == ({"host": "b"}, 7)
+
+
+@pytest.mark.parametrize("line", [QUERY, "nvidia-smi topo -m", "dcgmi discovery -l"])
+def test_answers_that_tell_how_many_gpus_there_are(line: str) -> None:
+    def told(count: int) -> dict[str, object]:
+        numbers = range(count)
+        head = "\t" + "\t".join(f"GPU{column}" for column in numbers) + "\tCPU Affinity\n"
+        matrix = (f"GPU{row}\t" + "\t".join("X" if row == column else "SYS" for column in numbers) for row in numbers)
+        return facts_of({line: {
+            QUERY: csv("index, temperature.gpu", *(f"{number}, 30" for number in numbers)),
+            "nvidia-smi topo -m": head + "\t0-3\n".join(matrix) + "\t0-3\n",
+            "dcgmi discovery -l": "".join(f"| {number} | Name: Q |\n" for number in numbers),
+        }[line]})  # fmt: skip
+
+    (finding,) = fleet("nvidia.count_differs", a=told(4), b=told(3), c=told(4))
+    assert finding.subject == {"host": "b"}
+
+
+def test_snapshots_of_other_questions_are_not_compared() -> None:
+    assert ruled("nvidia.count_fell", facts_of({QUERY: csv("index, pstate", "0, P0")}), earlier=with_gpus(8)) == []
