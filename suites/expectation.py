@@ -2,7 +2,7 @@
 
 The file is JSON, written by `info --save-expect`: {"kind": "expect", "expect": {key: value}}, keys as in the record's
 differences. In a key that was written by hand, `*` stands for any one name: "network.interfaces.*.mtu".
-May import: probes' types of facts, differences, errors, report.
+May import: probes, differences, errors, factshape, report.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -21,6 +20,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from probes import PROBES
 from suites.differences import differences, steady
 from suites.errors import UsageError
+from suites.factshape import section_type
 from suites.report import Finding, Status
 
 KIND = "expect"
@@ -67,7 +67,7 @@ def unknown_keys(expectation: Expectation) -> list[str]:
 def _can_be(parts: Sequence[str]) -> bool:
     """Whether facts of this path are known to the probes."""
     section, *rest = parts
-    return section in PROBES and _in(getattr(import_module(PROBES[section]), f"{section.capitalize()}Facts"), rest)
+    return section in PROBES and _in(section_type(section), rest)
 
 
 def _in(kind: Any, parts: Sequence[str]) -> bool:

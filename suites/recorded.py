@@ -1,6 +1,6 @@
 """Hosts that were recorded, as they would be seen if they were living: from folders, outputs, or records of `info`.
 
-May import: probes, hostinfo, report.
+May import: probes, factshape, hostinfo, narrow, report.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from probes import PROBES
 from probes.recorded import Recorded, open_recorded
+from suites.factshape import shaped
 from suites.hostinfo import Seen, Wanted, look
 from suites.narrow import narrowed
 from suites.report import Finding, Status
@@ -60,9 +61,29 @@ def _record(file: Path) -> dict[str, Any] | None:
 
 
 def _of_record(record: dict[str, Any], wanted: Wanted) -> Iterator[Seen]:
+    """Records of other versions and hands too: what cannot be facts is left out, and said."""
     for host in record["hosts"]:
-        facts = {section: host["facts"][section] for section in wanted.sections if section in host["facts"]}
-        yield Seen(host["name"], narrowed(facts, wanted.devices) if wanted.devices else facts)
+        seen = Seen(host["name"], {})
+        for section in wanted.sections:
+            if section in host["facts"]:
+                try:
+                    seen.facts[section] = shaped(section, host["facts"][section])
+                except ValueError as error:
+                    seen.findings.append(_odd(host["name"], record, f"{section}{error}"))
+        if wanted.devices:
+            seen.facts = narrowed(seen.facts, wanted.devices)
+        yield seen
+
+
+def _odd(host: str, record: dict[str, Any], what: str) -> Finding:
+    return Finding(
+        check="record.facts",
+        status=Status.WARN,
+        message=f"the record's facts cannot be read here, and the section was left out: {what}",
+        subject={"host": host},
+        remedy="look at the host anew, or read the record with the opsdist that wrote it: "
+        + str(record.get("opsdist")),
+    )
 
 
 def _free(name: str, taken: dict[str, Seen]) -> str:
@@ -74,4 +95,4 @@ def _free(name: str, taken: dict[str, Seen]) -> str:
 
 
 def _remarks(recorded: Recorded) -> list[Finding]:
-    return [Finding("record.file", Status.SKIP, remark, {"host": recorded.name}) for remark in recorded.remarks]
+    return [Finding("record.file", Status.INFO, remark, {"host": recorded.name}) for remark in recorded.remarks]
