@@ -17,7 +17,7 @@ MESSAGES = (
     (r"not supported|NOT_SUPPORTED|invalid choice|unrecognized arguments|not valid|invalid command", State.UNSUPPORTED),
 )
 _FAULTS: Mapping[str, re.Pattern[str]] = {
-    "no_driver": re.compile(r"driver not (?:initialized|loaded)|DRIVER_NOT_LOADED|amdgpu not found in modules", re.I),
+    "no_driver": re.compile(r"drivers? not (?:initialized|loaded)|DRIVER_NOT_LOADED|amdgpu not found in modules", re.I),
     "no_devices": re.compile(r"unable to detect any gpu|no (?:amd )?gpus? (?:devices? )?(?:found|specified)", re.I),
 }
 

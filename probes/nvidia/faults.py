@@ -26,6 +26,9 @@ _LOST = re.compile(
     r"Unable to determine the device handle|GPU is lost|has fallen off the bus|\bGPU Lost\b", re.IGNORECASE
 )
 _INDEX = re.compile(r"\bGPU\s?(\d{1,3}):\s", re.IGNORECASE)
+_ROW = re.compile(r"\|\s*(\d{1,3})\s[^|]*\|\s*[0-9A-Fa-f]{4,8}:")
+"""The first line about a GPU in the table; what it says in the next ones is about the same."""
+_INFOROM = re.compile(r"infoROM is corrupted at gpu ", re.IGNORECASE)
 _LIBRARY = re.compile(r"NVML library version:\s*([\d.]+)")
 
 
@@ -41,17 +44,28 @@ def seeing_faults(parse: Callable[[str], Said]) -> Callable[[str], Said]:
 
 
 def put_faults(text: str, said: Said) -> None:
-    """`fault` of the whole host; `lost` has GPUs, each with as much of its identity as the line tells."""
+    """`fault` of the whole host; `lost` has GPUs, each with as much of its identity as the line tells, or in the table
+    the row; `inforom`: addresses of GPUs whose infoROM is corrupted."""
     lost: list[dict[str, str | int | None]] = []
-    first = ""
+    first = row = ""
+    corrupted: list[str] = []
     for line in lines(text):
+        if _ROW.match(line.strip()):
+            row = line
+        elif not line.strip().startswith("|"):
+            row = ""
+        if _INFOROM.search(line) and (bus := pci_address(line)):
+            corrupted.append(bus)
+            said.value("inforom", corrupted, line)
         for fault, pattern in FAULTS.items():
             if pattern.search(line):
                 said.value("fault", fault, line)
         if _LOST.search(line):
-            index = _INDEX.search(line)
+            index = _ROW.match(row.strip()) or _INDEX.search(line)
             first = first or line
-            lost.append({"bus": pci_address(line), "index": int(index[1]) if index else None, "line": line.strip()})
+            lost.append(
+                {"bus": pci_address(row or line), "index": int(index[1]) if index else None, "line": line.strip()}
+            )
         if library := _LIBRARY.search(line):
             said.value("library", library[1], line)
     if lost:

@@ -25,13 +25,18 @@ _BROKEN = re.compile(r"\[?(Unknown Error|GPU is lost|ERR!|Insufficient Resources
 _RESET = re.compile(r"\[?GPU requires reset\]?", re.IGNORECASE)
 
 
+_SETTINGS = {
+    **dict.fromkeys(("yes", "enabled", "true", "1"), True), **dict.fromkeys(("no", "disabled", "false", "0"), False),
+}  # fmt: skip
+
+
 def text_of(cell: str) -> str | None:
     """A cell that holds anything."""
     return None if _NOTHING.fullmatch(cell.strip()) else cell.strip()
 
 
 def yes_or_no(cell: str) -> bool | None:
-    return {"yes": True, "enabled": True, "1": True, "no": False, "disabled": False, "0": False}.get(cell.lower())
+    return _SETTINGS.get(cell.lower())
 
 
 def reasons(cell: str) -> list[str] | None:
@@ -58,10 +63,11 @@ class Word:
 
 
 def put(said: Said, gpu: str, word: Word, cell: str, line: str) -> None:
-    """A cell about a GPU. One that says that the GPU is broken is kept as that."""
+    """A cell about a GPU. One that says that the GPU is broken is kept as that; but the status of the fabric is an
+    error by itself, and only in brackets one of asking for it."""
     if _RESET.fullmatch(cell.strip()):
         said.value(about(gpu, "needs_reset"), True, line)
-    elif _BROKEN.fullmatch(cell.strip()):
+    elif _BROKEN.fullmatch(cell.strip()) and (word is not FABRIC_STATUS or cell.strip().startswith("[")):
         said.value(about(gpu, "unreadable"), word.name, line)
     elif (value := word.read(cell.strip())) is not None:
         word.kind(said, about(gpu, word.name), value, line)
@@ -79,15 +85,19 @@ WIDTH = Word("pcie_width", whole)
 WIDTH_MAX = Word("pcie_width_max", whole)
 REPLAYS = Word("pcie_replays", whole, Said.counter)
 ECC = Word("ecc", yes_or_no)
+ECC_PENDING = Word("ecc_pending", yes_or_no)
+RECOVERY_ACTION = Word("recovery_action")
 CORRECTED = Word("ecc_corrected", whole, Said.counter)
 UNCORRECTED = Word("ecc_uncorrected", whole, Said.counter)
 UNCORRECTED_EVER = Word("ecc_uncorrected_ever", whole, Said.counter)
 REASONS_ACTIVE = Word("clock_reasons", reasons, Said.moment)
 TEMPERATURE = Word("temperature", measured, Said.moment)
 MEMORY_TEMPERATURE = Word("memory_temperature", measured, Said.moment)
+MEMORY_MAX_TEMPERATURE = Word("memory_max_temperature", measured)
 SLOWDOWN_TEMPERATURE = Word("slowdown_temperature", measured)
 POWER = Word("power", measured, Said.moment)
 POWER_LIMIT = Word("power_limit", measured)
+POWER_LIMIT_DEFAULT = Word("power_limit_default", measured)
 UTILIZATION = Word("utilization", whole, Said.moment)
 MEMORY = Word("memory_mib", whole)
 MEMORY_USED = Word("memory_used_mib", whole, Said.moment)

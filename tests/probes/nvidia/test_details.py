@@ -88,7 +88,8 @@ def test_sections_of_a_newer_gpu() -> None:
         f"{GPU}/bus": GPU, f"{GPU}/name": "NVIDIA Q100 80GB HBM3", f"{GPU}/persistence": True, f"{GPU}/mig": False,
         f"{GPU}/vbios": "99.00.01.00.02", f"{GPU}/needs_reset": True, f"{GPU}/reset_recommended": False,
         f"{GPU}/pcie_generation_max": 5, f"{GPU}/pcie_width_max": 16, f"{GPU}/pcie_width": 8,
-        f"{GPU}/memory_mib": 81559, f"{GPU}/ecc": True, f"{GPU}/sram_threshold_exceeded": True,
+        f"{GPU}/memory_mib": 81559, f"{GPU}/ecc": True, f"{GPU}/ecc_pending": False,
+        f"{GPU}/sram_threshold_exceeded": True,
         f"{GPU}/remap_pending": True, f"{GPU}/remap_failed": False, f"{GPU}/fabric_state": "In Progress",
     }  # fmt: skip
     assert said.counters == {
