@@ -1,6 +1,6 @@
 """Rules about AMD GPUs: errors of memory and PCIe, throttling, their number, and the tools that tell of them.
 
-May import: agreement, readings, rule, report.
+May import: agreement, growth, readings, rule, report.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from suites.checks.agreement import Held, outliers
+from suites.checks.growth import RESET, grown
 from suites.checks.readings import Reading, devices, evidence, label, of_devices, untold, value
 from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok, unknown
 from suites.report import Status
@@ -79,6 +80,12 @@ def _uncorrectable(case: Case) -> Iterator[Judged]:
             errors = "error" if count == 1 else "errors"
             message = f"{name} has had {count} {errors} of memory that could not be corrected"
             yield broken(message, evidence(reading, "uncorrectable", 0), name)
+        elif count := value(reading, "deferred"):
+            errors = "error" if count == 1 else "errors"
+            message = (
+                f"{name} has had {count} {errors} of memory that nobody has read yet, and that cannot be corrected"
+            )
+            yield broken(message, evidence(reading, "deferred", 0), name, status=Status.WARN)
         else:
             yield ok(name)
 
@@ -111,14 +118,13 @@ def _grew(query: str, *names: str) -> Callable[[Case], Iterator[Judged]]:
             then = (before.get(device["id"]) or {}).get("counters") or {}
             now = reading["counters"] if reading else {}
             both = [counter for counter in names if counter in then and counter in now]
-            grown = {counter: now[counter] - then[counter] for counter in both if now[counter] > then[counter]}
-            if reading and grown:
-                said = ", ".join(f"{counter} by {more}" for counter, more in grown.items())
-                yield broken(
-                    f"of {name} grew {said}", evidence(reading, next(iter(grown)), then[next(iter(grown))]), name
-                )
-            elif any(now[counter] < then[counter] for counter in both):
-                yield unknown("the counters were reset between the two looks", device=name)
+            more = grown(then, {counter: now[counter] for counter in both})
+            if more is None:
+                yield unknown(RESET, device=name)
+            elif reading and more:
+                said = ", ".join(f"{counter} by {count - was}" for counter, (was, count) in more.items())
+                first = next(iter(more))
+                yield broken(f"of {name} grew {said}", evidence(reading, first, more[first][0]), name)
             elif both:
                 yield ok(name)
 
@@ -141,9 +147,12 @@ def _missing(case: Case) -> Iterator[Judged]:
     if listed is None or listed["state"] != "told" or not on_pcie:
         return
     known = {device["bus"] for device in devices(case.facts, "amd")}
+    contained = bool((case.facts.get("cgroup") or {}).get("container"))
     for bus in on_pcie:
         if bus in known:
             yield ok(bus)
+        elif contained:
+            yield unknown("it is on PCIe, and this container may not have been given it", device=bus)
         else:
             message = f"the GPU at {bus} is on PCIe, and amd-smi does not know it"
             yield broken(message, {"command": listed["source"], "file": f"/sys/bus/pci/devices/{bus}"}, bus)

@@ -128,7 +128,8 @@ def _one_hive(facts: Facts) -> bool:
 def _outside(hive: set[int], largest: int, found: Sequence[Pair]) -> Judged:
     names = ", ".join(f"gpu{gpu}" for gpu in sorted(hive))
     pair = next(pair for pair in found if (pair.first in hive) != (pair.second in hive))
-    message = f"XGMI joins {largest} GPUs of this host, and {names} only with {len(hive) - 1} others"
+    among = "only with each other" if len(hive) > 1 else "with none of them"
+    message = f"XGMI joins {largest} GPUs of this host, and {names} {among}"
     return broken(message, pair.evidence("link", _XGMI), f"gpu{min(hive)}" if len(hive) == 1 else names)
 
 

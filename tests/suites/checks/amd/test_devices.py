@@ -127,6 +127,23 @@ def test_a_gpu_that_the_driver_gave_up() -> None:
     assert named(ruled("amd.device_missing", facts)) == [(Status.FAIL, "0000:1b:00.0")]
 
 
+def test_a_container_may_have_been_given_some_gpus() -> None:
+    files = on_pcie("0000:0a:00.0", "0000:1b:00.0")
+    facts = facts_of({"amd-smi list": samples.listed("0000:0a:00.0")}, files)
+    found = ruled("amd.device_missing", {**facts, "cgroup": {"container": "docker"}})
+    assert statuses(found) == [Status.SKIP, Status.PASS]
+
+
+def test_errors_that_nobody_has_read_yet() -> None:
+    found = ruled("amd.ecc_uncorrectable", metric("ecc", {"TOTAL_UNCORRECTABLE_COUNT": 0, "TOTAL_DEFERRED_COUNT": 4}))
+    assert named(found) == [(Status.WARN, "gpu0")]
+
+
+def test_no_drivers_as_newer_tools_say_it() -> None:
+    facts = facts_of({"amd-smi list": "ERROR:root:Drivers not loaded (amdgpu, quux drivers not found in modules)\n"})
+    assert statuses(ruled("amd.driver", facts)) == [Status.FAIL]
+
+
 def test_no_driver() -> None:
     commands = {"rocm-smi --showtopo": samples.NO_DRIVER}
     (finding,) = ruled("amd.driver", facts_of(commands))

@@ -44,7 +44,7 @@ def test_a_gpu_that_is_outside_the_hive_is_named() -> None:
     alone = {f"p{number}3": samples.PCIE for number in range(3)}
     (finding,) = ruled("amd.xgmi_lost", by_rocm_smi(4, samples.links(4, **alone)))
     assert finding.subject["device"] == "gpu3"
-    assert finding.message == "XGMI joins 3 GPUs of this host, and gpu3 only with 0 others"
+    assert finding.message == "XGMI joins 3 GPUs of this host, and gpu3 with none of them"
 
 
 def test_two_hives_of_a_model_that_is_always_one_are_a_fault() -> None:
