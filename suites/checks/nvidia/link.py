@@ -1,6 +1,6 @@
 """Rules about the links of NVIDIA GPUs: NVLink, and the way to each other and to the network cards.
 
-Words of the matrix: the legend of `nvidia-smi topo -m`. May import: nvidia_facts, readings, rule, report.
+Words of the matrix: the legend of `nvidia-smi topo -m`. May import: growth, nvidia_facts, readings, rule, report.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
+from suites.checks.growth import RESET, grown
 from suites.checks.nvidia.facts import Told, host_readings, linked_by_board, told
 from suites.checks.readings import devices, evidence, label
-from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
 
 _ERRORS = ("nvlink_errors", "dcgm_link_errors")
@@ -23,13 +24,21 @@ def _inactive(case: Case) -> Iterator[Judged]:
     active = {one.name for one in told(facts, "active", "nvlink") if one.reading is not None}
     down = {one.name: one for one in told(facts, "inactive", "nvlink") if one.reading is not None}
     none = {one.name for one in told(facts, "all_inactive", "nvlink") if one.reading is not None}
-    same = len(down) > 1 and len({str(one.value) for one in down.values()}) == 1 and set(down) == active
+    part = {name: one for name, one in down.items() if name in active}
+    same = len(part) > 1 and len({str(one.value) for one in part.values()}) == 1 and set(part) == active
     for one in told(facts, "name", "nvlink"):
         expected = linked_by_board(one.device["name"])
         if one.reading is None:
             yield one.untold()
+        elif not expected and one.name not in active:  # no bridge, which is no fault of a card
+            if active and (one.name in none or one.name in down):
+                message = (
+                    f"{one.name} has no NVLink, and others of this host have: where it has a bridge, it is in no use"
+                )
+                shown = evidence(one.reading, "all_inactive" if one.name in none else "inactive")
+                yield broken(message, shown, one.name, status=Status.INFO)
         elif one.name in none:
-            if expected or active:
+            if expected:
                 shown = evidence(one.reading, "all_inactive")
                 alone = len(none) == 1 and not active and one.name == "gpu0"
                 status = Status.WARN if alone else None
@@ -93,35 +102,36 @@ def _switches(facts: Facts) -> Iterator[Judged]:
             yield broken(message, evidence(reading, name), f"nvswitch{switch}", status=Status.WARN)
 
 
-def _counters(facts: Facts) -> dict[tuple[str, str], tuple[int, Mapping[str, Any]]]:
-    """(GPU, counter) -> value and evidence."""
-    found: dict[tuple[str, str], tuple[int, Mapping[str, Any]]] = {}
+def _counters(facts: Facts) -> dict[str, dict[str, tuple[int, Mapping[str, Any]]]]:
+    """GPU -> counter -> value and evidence."""
+    found: dict[str, dict[str, tuple[int, Mapping[str, Any]]]] = {}
     for device in devices(facts, "nvidia"):
         for reading in (device["readings"][query] for query in _ERRORS if query in device["readings"]):
             for name, count in reading["counters"].items():
-                found.setdefault((label("nvidia", device), name), (count, evidence(reading, name)))
+                found.setdefault(label("nvidia", device), {}).setdefault(name, (count, evidence(reading, name)))
     return found
 
 
 def _errors_grew(case: Case) -> Iterator[Judged]:
-    before = _counters(case.earlier)
-    for (gpu, name), (count, shown) in _counters(case.facts).items():
-        if (gpu, name) not in before:
-            continue
-        grown = count - before[gpu, name][0]
-        if grown > 0:
-            threshold = {"threshold": before[gpu, name][0]}
-            message = f"NVLink errors of {gpu} grew by {grown}: {_kind(name)} of {name.partition('_')[0]}"
-            yield broken(message, {**shown, **threshold}, gpu)
-        else:
+    earlier = _counters(case.earlier)
+    for gpu, counters in _counters(case.facts).items():
+        before = {name: count for name, (count, _) in earlier.get(gpu, {}).items() if name in counters}
+        more = grown(before, {name: count for name, (count, _) in counters.items()})
+        if more is None:
+            yield unknown(RESET, device=gpu)
+        elif before and not more:
             yield ok(gpu)
+        for name, (then, now) in (more or {}).items():
+            message = f"NVLink errors of {gpu} grew by {now - then}: {_kind(name)} of {name.partition('_')[0]}"
+            yield broken(message, {**counters[name][1], "threshold": then}, gpu)
 
 
 def _errors_stand_out(case: Case) -> Iterator[Judged]:
     """Among all links of the fleet; a few errors are on every link that was ever trained."""
     kinds: dict[str, list[tuple[str, str, str, int, Mapping[str, Any]]]] = {}
     for host, facts in case.fleet.items():
-        for (gpu, name), (count, shown) in _counters(facts).items():
+        every = ((gpu, name, *held) for gpu, counters in _counters(facts).items() for name, held in counters.items())
+        for gpu, name, count, shown in every:
             kinds.setdefault(_kind(name), []).append((host, gpu, name.partition("_")[0], count, shown))
     for kind, counted in kinds.items():
         counts = [count for _, _, _, count, _ in counted]
@@ -143,14 +153,23 @@ def _direct(case: Case) -> Iterator[Judged]:
     """Where most pairs of the host reach each other directly."""
     found = [one for one in told(case.facts, "direct", "direct") if one.reading is not None]
     cells = [cell for one in found for cell in one.value.values()]
-    usual = 2 * cells.count("OK") > len(cells)
+    usual = bool(cells) and 2 * cells.count("OK") >= len(cells)
+    refused = {one.name: _refused(one) for one in found}
+    sick = {one.name for one in found if 2 * len(refused[one.name]) > len(one.value)}
     for one in found:
-        bad = {other: cell for other, cell in one.value.items() if cell not in ("OK", "X", "U", "N/A")}
+        bad = {
+            other: cell for other, cell in refused[one.name].items() if one.name in sick or f"gpu{other}" not in sick
+        }
         if bad and (usual or "DR" in bad.values()):
             others = ", ".join(f"gpu{other} ({cell})" for other, cell in list(bad.items())[:4])
             yield broken(f"{one.name} has no direct access to {others}", one.evidence("OK"), one.name)
         elif usual:
             yield ok(one.name)
+
+
+def _refused(one: Told) -> dict[str, str]:
+    """GPUs that it does not reach directly. With most of them so, it is to blame, and not those."""
+    return {other: cell for other, cell in one.value.items() if cell not in ("OK", "X", "U", "N/A")}
 
 
 _LINKS = (

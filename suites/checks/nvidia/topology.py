@@ -67,10 +67,14 @@ def _is_weak(ways: Iterable[str], usual: str) -> bool:
 
 
 def _without_nvlink(rows: list[Told]) -> Iterator[Judged]:
-    """Of models that sit on boards with NVLink."""
+    """Of models that sit on boards with NVLink, and of cards where others of the host have a bridge."""
+    bridged = any(_rank(way) > _NVLINK for one in rows for way in _ways(one, rows).values())
     for one in rows:
         ways_out = _ways(one, rows).values()
-        if linked_by_board(one.device["name"]) and ways_out and all(_rank(way) < _NVLINK for way in ways_out):
+        if bridged and not linked_by_board(one.device["name"]) and all(_rank(way) < _NVLINK for way in ways_out):
+            message = f"{one.name} has no NVLink, and others of this host have: where it has a bridge, it is in no use"
+            yield broken(message, one.evidence("NVLink", "others of this host"), one.name, status=Status.INFO)
+        elif linked_by_board(one.device["name"]) and ways_out and all(_rank(way) < _NVLINK for way in ways_out):
             ways = ", ".join(sorted(set(ways_out)))
             message = f"{one.name}, a {one.device['name']}, reaches no other GPU by NVLink, but by {ways}"
             yield broken(message, one.evidence("NVLink", "its model"), one.name)
@@ -136,7 +140,8 @@ def _undecided(pairs: list[list[_Way]]) -> Judged:
     more = f"; {len(pairs) - 1} more pairs differ" if len(pairs) > 1 else ""
     message = f"the way from {first[0].row.name} to {first[0].to} differs between hosts: {ways}{more}"
     weakest = min(first, key=lambda one: _rank(one.way))
-    return broken(message, weakest.row.evidence(max(first, key=lambda one: _rank(one.way)).way), weakest.row.name)
+    shown = weakest.row.evidence(max(first, key=lambda one: _rank(one.way)).way)
+    return broken(message, shown, weakest.row.name, status=Status.WARN)
 
 
 def _far_cards(case: Case) -> Iterator[Judged]:

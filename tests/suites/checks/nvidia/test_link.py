@@ -224,3 +224,18 @@ def test_cells_that_say_nothing_of_access() -> None:
         Status.PASS
     ]
     assert ruled("nvidia.direct_access", direct("X OK CNS", "OK X CNS", "CNS CNS X")) == []
+def test_the_one_gpu_without_direct_access_is_named() -> None:
+    rows = ["X OK CNS OK", "OK X CNS OK", "CNS CNS X CNS", "OK OK CNS X"]
+    assert named(ruled("nvidia.direct_access", direct(*rows))) == [(Status.WARN, "gpu2")]
+
+
+def test_cards_without_a_bridge_beside_some_with_one() -> None:
+    text = nvlink((0, CARD, UP), (1, CARD, UP), (2, CARD, [])) + ALL_INACTIVE + nvlink((3, CARD, ["<inactive>"] * 4))
+    found = ruled("nvidia.nvlink_inactive", facts_of({"nvidia-smi nvlink -s": text}))
+    assert named(found) == [(Status.INFO, "gpu2"), (Status.INFO, "gpu3")]
+    none = of_links((0, CARD, ["<inactive>"] * 4), (1, CARD, ["<inactive>"] * 4))
+    assert ruled("nvidia.nvlink_inactive", none) == []
+
+
+def test_counters_that_were_reset_between() -> None:
+    assert statuses(ruled("nvidia.nvlink_errors_grew", errors(4, 1), earlier=errors(3, 7))) == [Status.SKIP]

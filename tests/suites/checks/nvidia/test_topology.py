@@ -74,7 +74,7 @@ def test_a_model_of_boards_without_links() -> None:
 
 def test_two_hosts_that_differ() -> None:
     (finding,) = fleet("nvidia.topology_differs", a=of("X PHB", "PHB X"), b=of("X NV2", "NV2 X"))
-    assert (finding.status, finding.subject) == (Status.FAIL, {"device": "gpu0"})
+    assert (finding.status, finding.subject) == (Status.WARN, {"device": "gpu0"})
     assert "PHB on a, NV2 on b" in finding.message
 
 
@@ -216,3 +216,9 @@ def test_another_model_counts_for_nothing_on_a_host() -> None:
 def test_what_a_board_without_its_links_is_compared_with() -> None:
     (finding, _) = ruled("nvidia.topology_weaker", of("X SYS", "SYS X", names=("NVIDIA H200",) * 2))
     assert (finding.evidence["threshold"], finding.evidence["source"]) == ("NVLink", "its model")
+def test_cards_without_a_bridge_beside_some_with_one() -> None:
+    rows = ("X NV12 SYS SYS", "NV12 X SYS SYS", "SYS SYS X NODE", "SYS SYS NODE X")
+    names = ("NVIDIA H100 NVL",) * 4
+    found = ruled("nvidia.topology_weaker", of(*rows, names=names))
+    assert named(found) == [(Status.INFO, "gpu2"), (Status.INFO, "gpu3")]
+    assert ruled("nvidia.topology_weaker", of("X SYS", "SYS X", names=names[:2])) == []
