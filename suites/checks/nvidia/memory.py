@@ -1,15 +1,16 @@
 """Rules about the memory of NVIDIA GPUs: errors that could not be corrected, and what is set aside for them.
 
-Up to Volta pages are retired, later rows are remapped. May import: nvidia_facts, readings, rule, report.
+Up to Volta pages are retired, later rows are remapped. May import: growth, nvidia_facts, readings, rule, report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from suites.checks.growth import RESET, grown
 from suites.checks.nvidia.facts import STATE, Told, alike, by_model, each, told, told_in_fleet, unlike, usual_of
 from suites.checks.readings import value
-from suites.checks.rule import Case, Judged, Rule, Scope, Threshold, broken, ok
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
 
 _MEMORY = ("details", "remapped_rows", "state")
@@ -50,17 +51,46 @@ def _retired(case: Case) -> Iterator[Judged]:
 
 
 def _errors_grew(case: Case) -> Iterator[Judged]:
-    for what, words in _GROWING.items():
-        before = {one.name: one.value for one in told(case.earlier, what, *_MEMORY)}
-        for one in told(case.facts, what, *_MEMORY):
-            if one.value is None or before.get(one.name) is None:
-                continue
-            grown = one.value - before[one.name]
-            if grown > 0:
-                shown = one.evidence(before[one.name])
-                yield broken(f"{one.name} has {grown} more {words} than in the earlier snapshot", shown, one.name)
-            else:
-                yield ok(one.name)
+    """One judgement a GPU: the counters tell of the same errors."""
+    earlier = _growing(case.earlier)
+    for gpu, counters in _growing(case.facts).items():
+        before = {what: one.value for what, one in earlier.get(gpu, {}).items() if what in counters}
+        more = grown(before, {what: one.value for what, one in counters.items()})
+        if more is None:
+            yield unknown(RESET, device=gpu)
+        elif more:
+            counts = ", ".join(f"{now - then} more {_GROWING[what]}" for what, (then, now) in more.items())
+            first = next(iter(more))
+            message = f"{gpu} has {counts} than in the earlier snapshot"
+            yield broken(message, counters[first].evidence(more[first][0]), gpu)
+        elif before:
+            yield ok(gpu)
+
+
+def _growing(facts: Facts) -> dict[str, dict[str, Told]]:
+    """GPU -> counter -> what is told of it."""
+    found: dict[str, dict[str, Told]] = {}
+    for what in _GROWING:
+        for one in told(facts, what, *_MEMORY):
+            if one.value is not None:
+                found.setdefault(one.name, {})[what] = one
+    return found
+
+
+def _ecc_pending(case: Case, one: Told) -> Judged:
+    now = value(one.reading, "ecc") if one.reading else None
+    if now is None or now == one.value:
+        return ok(one.name)
+    message = f"the next reset turns ECC of {one.name} {'on' if one.value else 'off'}"
+    return broken(message, one.evidence(now), one.name, status=Status.INFO if one.value else None)
+
+
+def _all_of(*judges: Callable[[Case], Iterator[Judged]]) -> Callable[[Case], Iterator[Judged]]:
+    def judge(case: Case) -> Iterator[Judged]:
+        for each_of_them in judges:
+            yield from each_of_them(case)
+
+    return judge
 
 
 def _short(case: Case) -> Iterator[Judged]:
@@ -177,13 +207,37 @@ RULES = (
         judge=each("remap_failed", *_MEMORY, judge=unlike(True, "{gpu} has no spare row left for its bad memory")),
     ),
     Rule(
-        name="nvidia.rows_remapped",
-        summary="no GPU has remapped as many rows as it has spares",
-        why="Each remapped row was an uncorrectable error; 512 is what a GPU can remap.",
+        name="nvidia.repair_pending",
+        summary="no GPU waits for a reset to repair itself",
+        why="Until then the channel of its memory, or the part of its processor, that had the errors is still used.",
+        remedy="stop what uses it and run `nvidia-smi --gpu-reset -i N`, or restart the host",
+        status=Status.FAIL,
+        needs=("accelerators",),
+        judge=_all_of(
+            each(
+                "channel_repair_pending", "details", judge=unlike(True, "{gpu} has to repair a channel of its memory")
+            ),
+            each(
+                "tpc_repair_pending", "details", judge=unlike(True, "{gpu} has to repair a part of its processor (TPC)")
+            ),
+        ),
+    ),
+    Rule(
+        name="nvidia.unrepairable",
+        summary="no GPU has memory that cannot be repaired",
+        why="There is nothing left to put in the place of the bad memory.",
         remedy="have the GPU replaced",
         status=Status.FAIL,
         needs=("accelerators",),
-        judge=each("remapped_uncorrectable", *_MEMORY, judge=_above("most", "{gpu} has remapped {count} rows")),
-        thresholds={"most": Threshold(512, "rows", "Azure's HPC health checks, sichek")},
+        judge=each("unrepairable_memory", "details", judge=unlike(True, "{gpu} has memory that cannot be repaired")),
+    ),
+    Rule(
+        name="nvidia.ecc_pending",
+        summary="the next restart leaves ECC as it is",
+        why="Somebody has set it, and it changes with the next reset of the GPU, whoever uses the host by then.",
+        remedy="set it as it is wanted: `nvidia-smi -i N -e 1` for on, -e 0 for off",
+        status=Status.WARN,
+        needs=("accelerators",),
+        judge=each("ecc_pending", "details", "state", judge=_ecc_pending),
     ),
 )

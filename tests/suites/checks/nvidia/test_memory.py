@@ -91,7 +91,6 @@ def remapped(*cells: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("rule", "row"), [
     ("nvidia.remap_pending", "Yes, No, 1"), ("nvidia.remap_failed", "No, Yes, 1"),
-    ("nvidia.rows_remapped", "No, No, 513"),
 ])  # fmt: skip
 def test_rows_that_are_remapped(rule: str, row: str) -> None:
     facts = remapped("00000000:19:00.0, No, No, 2", f"00000000:3B:00.0, {row}")
@@ -175,3 +174,31 @@ def test_what_counts_are_compared_with() -> None:
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (3, 0)
     (finding,) = fleet("nvidia.memory_short", a=with_memory(81559, 81559, 65000))
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (65000, 81559)
+def test_growth_is_one_finding_a_gpu() -> None:
+    more = "ecc.errors.uncorrected.aggregate.total"
+    before, now = (facts_of({QUERY: csv(f"index, {ERRORS}, {more}", f"0, {n}, {n}")}) for n in (1, 3))
+    (finding,) = ruled("nvidia.errors_grew", now, earlier=before)
+    assert finding.message.count("2 more") == 2
+    assert statuses(ruled("nvidia.errors_grew", before, earlier=now)) == [Status.SKIP]
+
+
+@pytest.mark.parametrize(("key", "rule"), [
+    ("Channel Repair Pending", "nvidia.repair_pending"), ("TPC Repair Pending", "nvidia.repair_pending"),
+    ("Unrepairable Memory", "nvidia.unrepairable"),
+])  # fmt: skip
+def test_repairs(key: str, rule: str) -> None:
+    for said, found in (("Yes", [Status.FAIL]), ("No", [Status.PASS]), ("N/A", [])):
+        section = f"    ECC Errors\n        Volatile\n            DRAM Correctable : 0\n        {key} : {said}\n"
+        assert statuses(ruled(rule, in_detail(section))) == found
+
+
+@pytest.mark.parametrize(("now", "then", "found"), [
+    ("Enabled", "Disabled", [Status.WARN]), ("Disabled", "Enabled", [Status.INFO]),
+    ("Enabled", "Enabled", [Status.PASS]), ("N/A", "N/A", []),
+])  # fmt: skip
+def test_ecc_that_the_next_reset_changes(now: str, then: str, found: list[Status]) -> None:
+    for facts in (
+        in_detail(f"    ECC Mode\n        Current : {now}\n        Pending : {then}\n"),
+        facts_of({QUERY: csv("index, ecc.mode.current, ecc.mode.pending, pstate", f"0, {now}, {then}, P0")}),
+    ):
+        assert statuses(ruled("nvidia.ecc_pending", facts)) == found
