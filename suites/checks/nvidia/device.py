@@ -68,8 +68,24 @@ def _hot(case: Case, one: Told) -> Judged:
         return broken(f"{one.name} has {one.value:g} °C and slows down", one.evidence(limit), one.name)
     if one.value >= case.limits["hot"]:
         limit = case.limits["hot"]
-        return broken(f"{one.name} has {one.value:g} °C", one.evidence(limit), one.name, status=Status.WARN)
+        return broken(f"{one.name} has {one.value:g} °C", one.evidence(limit), one.name)
     return ok(one.name)
+
+
+def _power_limit(case: Case, one: Told) -> Judged:
+    own = value(one.reading, "power_limit_default") if one.reading else None
+    if own is None or one.value >= own:
+        return ok(one.name)
+    message = f"{one.name} may take {one.value:g} W, {own:g} W by default"
+    return broken(message, one.evidence(own, "the GPU"), one.name)
+
+
+def _memory_hot(case: Case, one: Told) -> Judged:
+    own = value(one.reading, "memory_max_temperature") if one.reading else None
+    limit = own or case.limits["most"]
+    if one.value <= limit:
+        return ok(one.name)
+    return broken(f"the memory of {one.name} has {one.value:g} °C", one.evidence(limit), one.name)
 
 
 def _mode(case: Case, one: Told) -> Judged:
@@ -113,13 +129,23 @@ RULES = (
         summary="no GPU is hot",
         why="A GPU lowers its clocks when it gets too hot, and its collectives with it.",
         remedy="see fans, inlet temperature and dust; compare with the other GPUs of the host",
-        status=Status.FAIL,
+        status=Status.WARN,
         needs=("accelerators",),
         judge=each("temperature", "details", "state", "table", judge=_hot),
         thresholds={
             "hot": Threshold(87, "°C", "between the target temperature and the slowdown of NVIDIA's data centre GPUs"),
             "critical": Threshold(95, "°C", "sichek; the GPU's own slowdown temperature counts where it is told"),
         },
+    ),
+    Rule(
+        name="nvidia.memory_hot",
+        summary="the memory of no GPU is hot",
+        why="Memory that is too hot is read and refreshed more slowly, and has more errors.",
+        remedy="see fans, inlet temperature and dust; compare with the other GPUs of the host",
+        status=Status.WARN,
+        needs=("accelerators",),
+        judge=each("memory_temperature", "details", "state", judge=_memory_hot),
+        thresholds={"most": Threshold(105, "°C", "opsdist: what the GPUs themselves have as their limit is 95 to 105")},
     ),
     Rule(
         name="nvidia.pcie_width",
@@ -143,6 +169,15 @@ RULES = (
         needs=("accelerators",),
         judge=_generation,
         thresholds={"busy": Threshold(20, "%", "more than a desktop or a monitoring tool causes")},
+    ),
+    Rule(
+        name="nvidia.power_limit",
+        summary="no GPU has a lower power limit than by default",
+        why="Somebody has set it, perhaps for all; under load the GPU is slower than others, and all wait for it.",
+        remedy="`nvidia-smi -i N -pl WATTS`, where nobody wants it so",
+        status=Status.INFO,
+        needs=("accelerators",),
+        judge=each("power_limit", "details", "state", judge=_power_limit),
     ),
     Rule(
         name="nvidia.compute_mode",

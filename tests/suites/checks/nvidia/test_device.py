@@ -69,7 +69,7 @@ def test_an_idle_gpu_may_have_a_slow_link() -> None:
     assert finding.status is Status.INFO
 
 
-@pytest.mark.parametrize(("degrees", "status"), [(84, Status.PASS), (87, Status.WARN), (95, Status.FAIL)])
+@pytest.mark.parametrize(("degrees", "status"), [(84, Status.PASS), (87, Status.WARN), (95, Status.WARN)])
 def test_heat(degrees: int, status: Status) -> None:
     assert statuses(ruled("nvidia.hot", asked("index, temperature.gpu", f"0, {degrees}"))) == [status]
 
@@ -77,7 +77,7 @@ def test_heat(degrees: int, status: Status) -> None:
 def test_the_gpus_own_limit_counts() -> None:
     section = "    Temperature\n        GPU Current Temp : 90 C\n        GPU Slowdown Temp : 90 C\n"
     (finding,) = ruled("nvidia.hot", facts_of({"nvidia-smi -q": details(gpu_details(sections=section))}))
-    assert (finding.status, finding.evidence["threshold"]) == (Status.FAIL, 90)
+    assert (finding.status, finding.evidence["threshold"]) == (Status.WARN, 90)
 
 
 @pytest.mark.parametrize(("mode", "status"), [
@@ -187,3 +187,19 @@ def test_what_links_are_compared_with() -> None:
     assert (finding.subject["device"], finding.evidence["value"], finding.evidence["threshold"]) == ("gpu1", 4, 5)
     (finding,) = fleet("nvidia.pcie_width", a=facts)
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (8, 16)
+@pytest.mark.parametrize(("own", "degrees", "found"), [
+    ("", 107, [Status.WARN]), ("", 104, [Status.PASS]), ("        Memory Max Operating Temp : 95 C\n", 97, [Status.WARN]),
+])  # fmt: skip
+def test_hot_memory(own: str, degrees: int, found: list[Status]) -> None:
+    section = f"    Temperature\n        Memory Current Temp : {degrees} C\n{own}"
+    facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=section))})
+    assert statuses(ruled("nvidia.memory_hot", facts)) == found
+
+
+@pytest.mark.parametrize(("watts", "found"), [(300, [Status.INFO]), (700, [Status.PASS])])
+def test_a_lower_power_limit(watts: int, found: list[Status]) -> None:
+    section = (
+        f"    GPU Power Readings\n        Current Power Limit : {watts}.00 W\n        Default Power Limit : 700.00 W\n"
+    )
+    facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=section))})
+    assert statuses(ruled("nvidia.power_limit", facts)) == found
