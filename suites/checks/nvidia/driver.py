@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from suites.checks.agreement import Held, outliers
 from suites.checks.nvidia.facts import STATE, Told, alike, driver, each, first_of_host, host_readings, told
 from suites.checks.readings import Reading, devices, evidence, has_told, label, value
-from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, Scope, broken, ok, unknown
 from suites.report import Status
 
 _COUNTING = ("table", "state", "details", "dcgm_discovery", "topology")
@@ -61,10 +61,44 @@ def _who(facts: Facts, bus: str | None, index: int | None) -> str:
     return f"gpu{index}" if index is not None else bus or "a GPU"
 
 
-def _reset(case: Case, one: Told) -> Judged:
+def _reset(case: Case) -> Iterator[Judged]:
+    """One judgement a GPU: newer drivers say it in several ways."""
+    found: dict[str, Judged] = {}
+    for what, judge in (("needs_reset", _needed), ("recovery_action", _action), ("reset_recommended", _recommended)):
+        for judged in each(what, *STATE, judge=judge)(case):
+            if judged.device and (judged.device not in found or found[judged.device].outcome is Outcome.OK):
+                found[judged.device] = judged
+    yield from found.values()
+
+
+def _needed(case: Case, one: Told) -> Judged:
     if not one.value:
         return ok(one.name)
     return broken(f"{one.name} does not work until it is reset", one.evidence(), one.name)
+
+
+def _action(case: Case, one: Told) -> Judged:
+    """None, which is no value, or Reset, Reboot, Drain P2P, Drain and Reset; also as GPU Reset and Node Reboot."""
+    status = Status.WARN if "drain" in one.value.lower() else None
+    message = f"the driver asks for this to recover {one.name}: {one.value}"
+    return broken(message, one.evidence("None"), one.name, status=status)
+
+
+def _recommended(case: Case, one: Told) -> Judged:
+    if not one.value:
+        return ok(one.name)
+    message = f"the driver recommends to drain {one.name} and to reset it"
+    return broken(message, one.evidence(), one.name, status=Status.WARN)
+
+
+def _inforom(case: Case) -> Iterator[Judged]:
+    named: set[str] = set()
+    for reading in host_readings(case.facts).values():
+        for bus in reading["values"].get("inforom") or ():
+            name = _who(case.facts, bus, None)
+            if name not in named:
+                named.add(name)
+                yield broken(f"the infoROM of {name} is corrupted", evidence(reading, "inforom"), name)
 
 
 def _unreadable(case: Case, one: Told) -> Judged:
@@ -213,7 +247,16 @@ RULES = (
         "NVLink), or restart the host",
         status=Status.FAIL,
         needs=("accelerators",),
-        judge=each("needs_reset", *STATE, judge=_reset),
+        judge=_reset,
+    ),
+    Rule(
+        name="nvidia.inforom_corrupted",
+        summary="nvidia-smi complains of no infoROM",
+        why="There the GPU keeps its settings and the count of its errors, so retired pages and ECC may be forgotten.",
+        remedy="`nvidia-smi -q -i N | grep -A4 -i inforom`, restart the host; if it stays, have the GPU replaced",
+        status=Status.WARN,
+        needs=("accelerators",),
+        judge=_inforom,
     ),
     Rule(
         name="nvidia.unreadable",

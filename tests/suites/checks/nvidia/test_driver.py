@@ -230,3 +230,36 @@ def test_answers_that_tell_how_many_gpus_there_are(line: str) -> None:
 
 def test_snapshots_of_other_questions_are_not_compared() -> None:
     assert ruled("nvidia.count_fell", facts_of({QUERY: csv("index, pstate", "0, P0")}), earlier=with_gpus(8)) == []
+@pytest.mark.parametrize(("said", "found"), [
+    ("None", [Status.PASS]), ("N/A", [Status.PASS]), ("Reset", [Status.FAIL]), ("Reboot", [Status.FAIL]),
+    ("Drain P2P", [Status.WARN]), ("Drain and Reset", [Status.WARN]),
+])  # fmt: skip
+def test_what_the_driver_asks_for(said: str, found: list[Status]) -> None:
+    sections = f"    GPU Recovery Action : {said}\n    GPU Reset Status\n        Drain and Reset Recommended : No\n"
+    facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=sections))})
+    assert statuses(ruled("nvidia.needs_reset", facts)) == found
+
+
+def test_a_reset_that_is_recommended() -> None:
+    sections = "    GPU Reset Status\n        Reset Required : No\n        Drain and Reset Recommended : Yes\n"
+    (finding,) = ruled("nvidia.needs_reset", facts_of({"nvidia-smi -q": details(gpu_details(sections=sections))}))
+    assert (finding.status, finding.evidence["line"]) == (Status.WARN, "Drain and Reset Recommended : Yes")
+
+
+def test_an_inforom_that_is_corrupted() -> None:
+    warning = "WARNING: infoROM is corrupted at gpu 0000:11:00.0\n"
+    for facts in (
+        facts_of({"nvidia-smi": HEALTHY + warning}),
+        facts_of({QUERY: warning + csv("index, pci.bus_id", "1, 0000:11:00.0")}),
+    ):  # fmt: skip
+        (finding,) = ruled("nvidia.inforom_corrupted", facts)
+        assert (finding.status, finding.subject["device"]) == (Status.WARN, "gpu1")
+    assert ruled("nvidia.inforom_corrupted", facts_of({"nvidia-smi": HEALTHY})) == []
+
+
+def test_a_gpu_that_is_lost_in_the_table() -> None:
+    rows = gpu_rows(1, name="ERR!", ecc="ERR!").replace("1MiB /  81559MiB", "GPU is lost")
+    (finding,) = ruled(
+        "nvidia.gpu_lost", facts_of({"nvidia-smi": table(gpu_rows(0), rows, gpu_rows(2)) + NO_PROCESSES})
+    )
+    assert (finding.status, finding.subject["device"]) == (Status.FAIL, "gpu1")
