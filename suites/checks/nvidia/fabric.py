@@ -19,6 +19,13 @@ _GENERATION_5 = 90
 """Compute capability, in tenths, from which on GPUs have PCI Express 5: Hopper."""
 
 
+_TROUBLES = {
+    "route_unhealthy": ("the way of {gpu} through its fabric is unhealthy", Status.FAIL),
+    "access_timeout_recovery": ("{gpu} recovers from accesses over its fabric that ended too late", Status.WARN),
+    "route_recovery": ("the way of {gpu} through its fabric is being recovered", Status.WARN),
+}
+
+
 def _state(case: Case, one: Told) -> Judged:
     status = value(one.reading, "fabric_status") if one.reading else None
     if one.value.lower() != "completed":
@@ -36,6 +43,9 @@ def _health(one: Told) -> Judged:
         if one.reading and health is not None and health.lower() not in ("healthy", "full", "true", "false"):
             shown = evidence(one.reading, what)
             return broken(f"the fabric of {one.name} is {health.lower()}", shown, one.name)
+    for what, (message, status) in _TROUBLES.items():
+        if one.reading and value(one.reading, what):
+            return broken(message.format(gpu=one.name), evidence(one.reading, what), one.name, status=status)
     return ok(one.name)
 
 

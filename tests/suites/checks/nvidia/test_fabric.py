@@ -239,3 +239,19 @@ def test_one_gpu_below_the_root_is_no_flat_machine() -> None:
     gpu = GPU.format("19", "32.0", 0, 90)
     below, at_root = NUMA.format(-1, gpu), f'<cpu numaid="0">{gpu.replace(":19:", ":29:")}</cpu>'
     assert topology(f"<system>{below}{at_root}</system>") == [Status.PASS]
+@pytest.mark.parametrize(("key", "status"), [
+    ("Route Unhealthy", Status.FAIL), ("Access Timeout Recovery", Status.WARN),
+    ("Route Recovery in progress", Status.WARN),
+])  # fmt: skip
+def test_the_parts_of_the_health_of_a_fabric(key: str, status: Status) -> None:
+    for said, found in (("True", status), ("False", Status.PASS), ("N/A", Status.PASS)):
+        section = fabric() + f"        Health\n            Bandwidth : Full\n            {key} : {said}\n"
+        facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=section))})
+        assert statuses(ruled("nvidia.fabric_state", facts)) == [found]
+
+
+def test_an_error_as_the_status_of_a_fabric_was_read() -> None:
+    facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=fabric("Completed", "Insufficient Resources")))})
+    (finding,) = ruled("nvidia.fabric_state", facts)
+    assert (finding.status, finding.message) == (Status.FAIL, "gpu0 could not join its fabric: Insufficient Resources")
+    assert Status.WARN not in statuses(ruled("nvidia.unreadable", facts))
