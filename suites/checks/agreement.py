@@ -9,9 +9,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from suites.checks.rule import Judged, broken, ok
+
+_PEERS = 4
+"""With fewer there is no telling what is usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,22 @@ def outliers(what: str, held: Sequence[Held], unit: str = "") -> Iterator[Judged
                 yield broken(
                     message, {"value": one.value, "threshold": usual, **one.evidence}, one.device, host=one.host
                 )
+
+
+def far_above(what: str, held: Sequence[Held], limits: Mapping[str, Any]) -> Iterator[Judged]:
+    """Counts that are far above those of their peers: `least` and `deviations` above the median. Of fewer than four
+    nobody can tell."""
+    if len(held) < _PEERS:
+        return
+    middle = median(one.value for one in held)
+    spread = median(abs(one.value - middle) for one in held)
+    most = middle + max(limits["least"], limits["deviations"] * spread)
+    odd = [one for one in held if one.value > most]
+    for one in odd:
+        message = f"{one.device} has {one.value} {what}, half of its {len(held)} peers have {middle:g} or less"
+        yield broken(message, {**one.evidence, "threshold": most}, one.device, host=one.host)
+    if not odd:
+        yield ok()
 
 
 def _differ(what: str, held: Sequence[Held], unit: str) -> Judged:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from suites.checks.agreement import Held, outliers
+from suites.checks.agreement import Held, far_above, outliers
 from suites.checks.growth import RESET, grown
 from suites.checks.readings import Reading, devices, evidence, label, of_devices, untold, value
-from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
 
 _LIMITS: Mapping[str, tuple[str, Status]] = {
@@ -131,6 +131,16 @@ def _grew(query: str, *names: str) -> Callable[[Case], Iterator[Judged]]:
     return judge
 
 
+def _replays(case: Case) -> Iterator[Judged]:
+    held = [
+        Held(host, name, value(reading, "replays"), evidence(reading, "replays"))
+        for host, facts in case.fleet.items()
+        for name, _, reading in of_devices(facts, "amd", "pcie", "replays")
+        if reading
+    ]
+    yield from far_above("repeated PCIe packets", held, case.limits)
+
+
 def _device_count(case: Case) -> Iterator[Judged]:
     held = [
         Held(host, None, len(devices(facts, "amd")), {"command": "amd-smi list"})
@@ -243,6 +253,17 @@ RULES = (
         summary="no AMD GPU repeated PCIe packets between two looks",
         why="Packets are repeated when they arrive damaged: a bad contact, slot or riser.",
         remedy="reseat the GPU and its riser; look into `dmesg | grep -i aer`",
+    ),
+    _rule(
+        "amd.pcie_replays_stand_out", Status.WARN, _replays, Scope.FLEET,
+        summary="no AMD GPU has repeated far more PCIe packets than the others",
+        why="Packets are repeated when they arrive damaged: a bad contact, slot or riser.",
+        remedy="look again after a while (`amd-smi metric --pcie`); reseat the GPU and its riser; look into "
+        "`dmesg | grep -i aer`",
+        thresholds={
+            "least": Threshold(1000, "packets", "opsdist: some hundred come when a link trains"),
+            "deviations": Threshold(5, "median absolute deviations", "opsdist: far outside of what peers have"),
+        },
     ),
     _rule(
         "amd.throttled_since", Status.WARN, _grew("throttle", *_HEAT), Scope.SNAPSHOTS,

@@ -1,12 +1,13 @@
 """Rules about each NVIDIA GPU: its clocks, temperature, its place on PCI Express and how it is set.
 
-Bits and words: nvml.h and the manual of nvidia-smi. May import: nvidia_facts, readings, rule, report.
+Bits and words: nvml.h and the manual of nvidia-smi. May import: agreement, nvidia_facts, readings, rule, report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from suites.checks.agreement import Held, far_above
 from suites.checks.nvidia.facts import STATE, Told, by_model, each, told, told_in_fleet, unlike, usual_of
 from suites.checks.readings import value
 from suites.checks.rule import Case, Judged, Rule, Scope, Threshold, broken, ok
@@ -70,6 +71,12 @@ def _hot(case: Case, one: Told) -> Judged:
         limit = case.limits["hot"]
         return broken(f"{one.name} has {one.value:g} °C", one.evidence(limit), one.name)
     return ok(one.name)
+
+
+def _replays(case: Case) -> Iterator[Judged]:
+    found = told_in_fleet(case, "pcie_replays", "details", "state")
+    held = [Held(one.host, one.name, one.value, one.evidence()) for one in found]
+    yield from far_above("repeated PCI Express packets", held, case.limits)
 
 
 def _power_limit(case: Case, one: Told) -> Judged:
@@ -158,6 +165,21 @@ RULES = (
         needs=("accelerators",),
         judge=_width,
         scope=Scope.FLEET,
+    ),
+    Rule(
+        name="nvidia.pcie_replays_stand_out",
+        summary="no GPU has repeated far more PCI Express packets than the others",
+        why="Packets are repeated when they arrive damaged: a bad contact, slot or riser.",
+        remedy="look again after a while (`nvidia-smi -q -i N | grep -i replay`); reseat the GPU and its riser; look "
+        "into `dmesg | grep -i aer`",
+        status=Status.WARN,
+        needs=("accelerators",),
+        judge=_replays,
+        scope=Scope.FLEET,
+        thresholds={
+            "least": Threshold(1000, "packets", "opsdist: some hundred come when a link trains"),
+            "deviations": Threshold(5, "median absolute deviations", "opsdist: far outside of what peers have"),
+        },
     ),
     Rule(
         name="nvidia.pcie_generation",

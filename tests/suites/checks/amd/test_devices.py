@@ -163,3 +163,10 @@ def test_one_driver_for_all_gpus() -> None:
     assert named(fleet("amd.versions_differ", a=facts_of({"amd-smi static --driver": driver}))) == [
         (Status.WARN, "gpu2")
     ]
+
+
+def test_repeated_packets_against_peers() -> None:
+    facts = metric("pcie", *[{"REPLAY_COUNT": count} for count in (0, 3, 88000, 0)])
+    assert named(fleet("amd.pcie_replays_stand_out", a=facts)) == [(Status.WARN, "gpu2")]
+    few = metric("pcie", *[{"REPLAY_COUNT": count} for count in (0, 3, 900, 0)])
+    assert statuses(fleet("amd.pcie_replays_stand_out", a=few)) == [Status.PASS]

@@ -188,7 +188,8 @@ def test_what_links_are_compared_with() -> None:
     (finding,) = fleet("nvidia.pcie_width", a=facts)
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (8, 16)
 @pytest.mark.parametrize(("own", "degrees", "found"), [
-    ("", 107, [Status.WARN]), ("", 104, [Status.PASS]), ("        Memory Max Operating Temp : 95 C\n", 97, [Status.WARN]),
+    ("", 107, [Status.WARN]), ("", 104, [Status.PASS]),
+    ("        Memory Max Operating Temp : 95 C\n", 97, [Status.WARN]),
 ])  # fmt: skip
 def test_hot_memory(own: str, degrees: int, found: list[Status]) -> None:
     section = f"    Temperature\n        Memory Current Temp : {degrees} C\n{own}"
@@ -203,3 +204,12 @@ def test_a_lower_power_limit(watts: int, found: list[Status]) -> None:
     )
     facts = facts_of({"nvidia-smi -q": details(gpu_details(sections=section))})
     assert statuses(ruled("nvidia.power_limit", facts)) == found
+
+
+@pytest.mark.parametrize(("most", "found"), [(88000, [Status.WARN]), (67, [Status.PASS])])
+def test_repeated_packets_against_peers(most: int, found: list[Status]) -> None:
+    gpus = [
+        gpu_details(f"00000000:{bus}:00.0", f"    PCI\n        Replays Since Reset : {count}\n")
+        for bus, count in (("19", 0), ("2A", most), ("3B", 1), ("4C", 0))
+    ]
+    assert statuses(fleet("nvidia.pcie_replays_stand_out", a=facts_of({"nvidia-smi -q": details(*gpus)}))) == found
