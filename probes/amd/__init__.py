@@ -58,7 +58,7 @@ def _asked(visit: Visit) -> dict[str, Split]:
     found = _split(visit.ask_all(smi.TOOL, (*smi.QUERIES, smi.TOPOLOGY)))
     if "topology" in found and found["topology"].gpus:
         return found
-    other = _split(visit.ask_all(rocm.TOOL, (rocm.TOPOLOGY, rocm.BUS)))
+    other = _split(visit.ask_all(rocm.TOOL, (rocm.TOPOLOGY, rocm.BUS, rocm.TABLE)))
     known = {bus: str(gpu) for gpu, bus in _buses(found).items() if bus}
     if not known:
         return found | other

@@ -21,11 +21,25 @@ TOOL = Tool("rocm-smi", places=("/opt/rocm/bin/rocm-smi", "/usr/bin/rocm-smi"), 
 _BUS = re.compile(r"\s*GPU\s?\[?(\d{1,3})\]?\s*:\s*PCI Bus:\s*(\S+)\s*")
 
 
+_ROW = re.compile(r"\s*(\d{1,3})\s[^°\n]{1,80}?\s(\d{1,3}\.\d)°C")
+
+
 def parse_bus(text: str) -> Said:
     said = Said()
     for line in lines(text):
         if (match := _BUS.fullmatch(line)) and (bus := pci_address(match[2])):
             said.value(about(match[1], "bus"), bus, line)
+    return said
+
+
+def parse_table(text: str) -> Said:
+    """`temperature` of each GPU's hottest spot, where the table says that it is that one."""
+    said = Said()
+    junction = False
+    for line in lines(text):
+        junction |= "(junction)" in line.lower()
+        if junction and (match := _ROW.match(line)):
+            said.moment(about(match[1], "temperature"), float(match[2]), line)
     return said
 
 
@@ -47,4 +61,5 @@ def _renumbered(reading: Reading, numbers: Mapping[str, str]) -> Reading:
 
 
 TOPOLOGY = Query("topology", "--showtopo", seeing_faults(parse_topology), seconds=30.0, quick=True)
+TABLE = Query("table", "", seeing_faults(parse_table), seconds=30.0)
 BUS = Query("bus", "--showbus", seeing_faults(parse_bus), seconds=30.0, quick=True)

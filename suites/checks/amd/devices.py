@@ -141,6 +141,18 @@ def _replays(case: Case) -> Iterator[Judged]:
     yield from far_above("repeated PCIe packets", held, case.limits)
 
 
+def _hot(case: Case) -> Iterator[Judged]:
+    for name, device, reading in of_devices(case.facts, "amd", "table", "temperature"):
+        degrees = value(reading, "temperature") if reading else None
+        if degrees is None:
+            yield untold(device, "table", name)
+        elif degrees >= case.limits["most"]:
+            shown = evidence(reading or {}, "temperature", case.limits["most"])
+            yield broken(f"{name} has {degrees:g} °C at its hottest spot", shown, name)
+        else:
+            yield ok(name)
+
+
 def _device_count(case: Case) -> Iterator[Judged]:
     held = [
         Held(host, None, len(devices(facts, "amd")), {"command": "amd-smi list"})
@@ -264,6 +276,13 @@ RULES = (
             "least": Threshold(1000, "packets", "opsdist: some hundred come when a link trains"),
             "deviations": Threshold(5, "median absolute deviations", "opsdist: far outside of what peers have"),
         },
+    ),
+    _rule(
+        "amd.hot", Status.WARN, _hot,
+        summary="no AMD GPU is hot",
+        why="A GPU lowers its clocks when it gets too hot, and its collectives with it.",
+        remedy="look at temperatures under load (`amd-smi monitor -t`), fans and air flow",
+        thresholds={"most": Threshold(105, "°C", "opsdist: GPUs slow down at 100 to 110 at their hottest spot")},
     ),
     _rule(
         "amd.throttled_since", Status.WARN, _grew("throttle", *_HEAT), Scope.SNAPSHOTS,

@@ -170,3 +170,11 @@ def test_repeated_packets_against_peers() -> None:
     assert named(fleet("amd.pcie_replays_stand_out", a=facts)) == [(Status.WARN, "gpu2")]
     few = metric("pcie", *[{"REPLAY_COUNT": count} for count in (0, 3, 900, 0)])
     assert statuses(fleet("amd.pcie_replays_stand_out", a=few)) == [Status.PASS]
+
+
+def test_heat_in_the_table_of_rocm_smi() -> None:
+    head = "Device  Node  IDs              Temp        Power\n              (DID,     GUID)  (Junction)  (Socket)\n"
+    temperatures = enumerate((38.0, 112.0))
+    rows = "".join(f"{n}       2     0x1234,   11     {heat}°C      140.0W    NPS1\n" for n, heat in temperatures)
+    assert named(ruled("amd.hot", facts_of({"rocm-smi": head + rows}))) == [(Status.WARN, "gpu1")]
+    assert statuses(ruled("amd.driver", facts_of({"rocm-smi": samples.NO_DRIVER}))) == [Status.FAIL]
