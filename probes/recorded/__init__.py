@@ -60,6 +60,8 @@ def _of_texts(name: str, files: list[Path]) -> Recorded:
     found = outputs.gather(texts)
     remarks = [f"{file}: no output that opsdist knows by its name" for file in found.strange]
     remarks += [f"{file}: another file has answered the same question" for file in found.twice]
+    if found.unknown:
+        remarks.append(f"outputs of commands that opsdist does not know: {', '.join(found.unknown)}")
     return Recorded(name, TextHost(found.files, found.commands, found.environ), None, tuple(remarks))
 
 

@@ -149,13 +149,14 @@ _BY_DEVICE = re.compile(r"^/sys/bus/pci/devices/[^/]+/(infiniband|net)/(.*)$")
 @dataclass(slots=True)
 class Outputs:
     """What a folder holds of a host. `strange`: names that mean nothing here. `twice`: files that answer what another
-    one has answered."""
+    one has answered. `unknown`: programs in transcripts, of whose outputs nothing is known."""
 
     files: dict[str, str] = field(default_factory=dict)
     commands: dict[str, Answer] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=dict)
     strange: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 def gather(texts: Iterable[tuple[str, str]]) -> Outputs:
@@ -175,6 +176,7 @@ def _place(found: Outputs, name: str, text: str) -> bool:
         held = transcript.parse(text)
         found.files |= {path: held.files[path] for path in held.files if path not in found.files}
         found.commands |= {line: held.commands[line] for line in held.commands if line not in found.commands}
+        found.unknown += [program for program in held.unknown if program not in found.unknown]
         return True
     if dump := _DUMP_LINE.findall(text):
         _dumped(found, dump)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from probes.host import Answer
-from probes.recorded.commandline import words_of
+from probes.recorded.commandline import prompt_of, words_of
 from probes.tool_text import clean
 
 _PROGRAMS = frozenset({
@@ -27,10 +27,12 @@ _IN_PARTS = ("pip list", "pip3 list")
 
 @dataclass(slots=True)
 class Transcript:
-    """`files`: path -> text; `commands`: line as typed -> answer. The first of several answers to one line stays."""
+    """`files`: path -> text; `commands`: line as typed -> answer. The first of several answers to one line stays.
+    `unknown`: programs that printed something, of which nothing is known."""
 
     files: dict[str, str] = field(default_factory=dict)
     commands: dict[str, Answer] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
 
 
 def parse(text: str) -> Transcript:
@@ -38,25 +40,33 @@ def parse(text: str) -> Transcript:
     for line, output in _blocks(text):
         words = words_of(line)
         typed = " ".join(words)
-        if words[0] == "cat" and len(words) == 2:
+        if not _is_command(line):
+            if output.strip() and words and words[0] not in found.unknown:
+                found.unknown.append(words[0])
+        elif words[0] == "cat" and len(words) == 2:
             found.files.setdefault(words[1], output)
         elif typed in _IN_PARTS and typed in found.commands:
             found.commands[typed] = Answer(0, f"{found.commands[typed].stdout}\n{output}", "")
         elif words[0] != "cat":
             found.commands.setdefault(typed, Answer(0, output, ""))
+    for typed in list(found.commands):
+        if typed.startswith("nvidia-smi -q -d "):  # a part of what is asked for
+            found.commands.setdefault("nvidia-smi -q", found.commands[typed])
     return found
 
 
 def is_transcript(text: str) -> bool:
-    """Whether the first line that holds anything is a command."""
-    first = next((line for line in clean(text).split("\n") if line.strip()), "")
-    return _is_command(first)
+    """Whether the first line that holds anything is a command, or one stands behind a prompt that names the host, as
+    below what is printed at login."""
+    lines = clean(text).split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    return _is_command(first) or any(prompt_of(line) == "@" and _is_command(line) for line in lines)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
     command, output = "", list[str]()
     for line in clean(text).split("\n"):
-        if _is_command(line):
+        if _is_command(line) or _ends(command, line):
             if command:
                 yield command, "\n".join(output)
             command, output = line, []
@@ -64,6 +74,13 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
             output.append(line)
     if command:
         yield command, "\n".join(output)
+
+
+def _ends(command: str, line: str) -> bool:
+    """Whether the output of a command ends with a line that is no command known here: at a prompt. A mere `#` or `$` is
+    one where the command stands behind the same; in a file it begins a comment."""
+    prompt = prompt_of(line)
+    return prompt == "@" or (prompt is not None and prompt == prompt_of(command) and words_of(command)[:1] != ["cat"])
 
 
 def _is_command(line: str) -> bool:

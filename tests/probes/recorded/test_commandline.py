@@ -17,6 +17,8 @@ from probes.recorded.commandline import key, looser, words_of
         ("# npu-smi info", "npu-smi info"),
         ("me@node1:~$ npu-smi info -l", "npu-smi info -l"),
         ("nvidia-smi --query-gpu=index,name --format=csv", "nvidia-smi --format=csv --query-gpu=index"),
+        ("ubuntu@node1:~$ sudo -n -E hccn_tool -i 0 -ip -g", "hccn_tool -i 0 -ip -g"),
+        ("(base) [root@node1 ~]# LC_ALL=C timeout -k 5 10s npu-smi info", "npu-smi info"),
         ("dcgmi nvlink -g 0 -e", "dcgmi nvlink -e -g 0"),
     ],
 )

@@ -154,3 +154,42 @@ def test_where_nothing_is_recorded(tmp_path: Path) -> None:
     for path, words in ((tmp_path / "none", "no such folder"), (tmp_path, "nothing of a host")):
         with pytest.raises(ProbeError, match=words):
             open_recorded(path)
+
+
+PASTED = """\
+Last login: Tue Mar  5 11:22:33 2024
+[root@node1 ~]# hccn_tool -i 3 -ip -g
+[root@node1 ~]# sudo hccn_tool -i 4 -ip -g
+ipaddr:192.0.2.4
+[root@node1 ~]# for i in 5 6; do hccn_tool -i $i -ip -g; done
+ipaddr:192.0.2.5
+[root@node1 ~]# cat /etc/hccn.conf
+# written by hand
+address_0=192.0.2.1
+[root@node1 ~]#
+"""
+
+
+def test_an_output_ends_at_the_next_prompt() -> None:
+    assert is_transcript(PASTED)
+    found = parse(PASTED)
+    told = {line: answer.stdout.strip() for line, answer in found.commands.items()}
+    assert told == {"hccn_tool -i 3 -ip -g": "", "hccn_tool -i 4 -ip -g": "ipaddr:192.0.2.4"}
+    assert found.files == {"/etc/hccn.conf": "# written by hand\naddress_0=192.0.2.1"}
+    assert found.unknown == ["for"]
+
+
+def test_a_mere_sign_ends_an_output_behind_a_command_that_has_it_too() -> None:
+    found = parse("# hccn_tool -i 3 -ip -g\n# docker ps\nipaddr:192.0.2.5\n# cat /etc/x\n# a\n# b\n")
+    assert found.commands["hccn_tool -i 3 -ip -g"].stdout == ""
+    assert found.files["/etc/x"].strip() == "# a\n# b"
+
+
+def test_outputs_of_unknown_commands_are_said_once(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text(PASTED)
+    (recorded,) = open_recorded(tmp_path)
+    assert recorded.remarks == ("outputs of commands that opsdist does not know: for",)
+
+
+def test_a_part_of_what_nvidia_smi_tells() -> None:
+    assert parse("$ nvidia-smi -q -d PERFORMANCE\nGPU 0\n").commands["nvidia-smi -q"].stdout.strip() == "GPU 0"
