@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from probes.host import Answer
-from probes.recorded import transcript
+from probes.recorded import transcript, variables
 
 _DEVICE = re.compile(r"(?<![a-z])(?:npu|dev|device|gpu)_?(\d{1,2})(?![0-9a-z])")
 
@@ -142,7 +142,6 @@ _ETHTOOL = {
 }
 _OF_INTERFACE = re.compile(rf"^({'|'.join(_ETHTOOL)}) for (\S+?):", re.MULTILINE)
 """How each answer of ethtool begins; a text may hold those of several interfaces."""
-_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 _BY_DEVICE = re.compile(r"^/sys/bus/pci/devices/[^/]+/(infiniband|net)/(.*)$")
 
 
@@ -187,7 +186,7 @@ def _place(found: Outputs, name: str, text: str) -> bool:
             _put(found, f"{_ETHTOOL[block[1]]} {block[2]}", name, text[block.start() : end])
         return True
     if name.startswith(("slurm_env", "env")):
-        found.environ |= dict(_VARIABLE.findall(text))
+        found.environ |= variables.parse(text)
         return True
     for beginning, path in FILES.items():
         if name.startswith(beginning):
