@@ -16,6 +16,8 @@ from probes.visit import Query, Tool, Visit
 
 _SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _HARDWARE = "/sys/class/ptp"
+_LOCAL = "7F7F0101"
+"""What chronyd gives as its reference where it follows its own clock (`local` in chrony.conf)."""
 _NOT_SYNCHRONISED = "not synchronised"
 
 CHRONYC = Tool("chronyc", messages=((r"50[016] |not authori[sz]ed", State.REFUSED),))
@@ -75,10 +77,15 @@ def parse_tracking(text: str) -> Said:
         if key == "Leap status" and value:
             said.value("leap_status", value, line)
             said.value("synchronised", value.lower() != _NOT_SYNCHRONISED, line)
+        elif key == "Reference ID" and value.upper().startswith(_LOCAL):
+            said.value("own_clock", True, line)
         elif key == "Stratum" and (stratum := whole(value)) is not None:
             said.moment("stratum", stratum, line)
         elif key == "System time" and (offset := number(value)) is not None:
             said.moment("offset_seconds", -offset if "slow" in value else offset, line)
+    if said.values.get("own_clock") and said.values.get("synchronised"):
+        said.values["synchronised"] = False
+        said.lines["synchronised"] = said.lines["own_clock"]
     if said.values.get("synchronised") is False:
         said.momentary.pop("offset_seconds", None)
     return said

@@ -24,6 +24,10 @@ def _synchronised(case: Case) -> Iterator[Judged]:
             yield unknown(f"nothing tells whether the clock is synchronised ({reasons or _NO_TOOL})")
     elif clock["synchronised"]:
         yield ok()
+    elif told["values"].get("own_clock"):
+        # So it is meant on the server of a cluster without a better one.
+        found = evidence(told, "own_clock", threshold=False)
+        yield broken("chronyd follows this host's own clock, and no server", found, status=Status.INFO)
     else:
         yield broken("the clock is not synchronised", evidence(told, "synchronised", threshold=True))
 

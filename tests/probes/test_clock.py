@@ -84,3 +84,9 @@ def test_no_text_makes_it_raise(text: str, cut: int) -> None:
     for each in (text, TRACKING[:cut] + text):
         clock.parse_tracking(each)
         clock.parse_timedatectl(each)
+
+
+def test_a_clock_that_follows_itself_is_not_synchronised(tree: TreeHost) -> None:
+    tree.tools = {"chronyc tracking": TRACKING.replace("C0000201 (192.0.2.1)", "7F7F0101 ()")}
+    found = clock.read(Visit(tree))
+    assert (found.synchronised, found.momentary_offset_seconds) == (False, None)

@@ -95,3 +95,8 @@ def test_clocks_that_are_apart_are_named_by_how_far() -> None:
 
 def test_of_two_clocks_that_are_apart_none_is_the_wrong_one() -> None:
     assert apart(a=0.0, b=4.0) == [(Status.WARN, "a"), (Status.WARN, "b")]
+
+
+def test_a_clock_that_follows_itself_is_a_remark() -> None:
+    (finding,) = ruled("clock.not_synchronised", clock("Reference ID    : 7F7F0101 ()\n" + tracking("0 seconds fast")))
+    assert (finding.status, finding.evidence["line"]) == (Status.INFO, "Reference ID    : 7F7F0101 ()")
