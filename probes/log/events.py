@@ -16,6 +16,9 @@ _SHOWN = 300
 _MOST = 300
 """Kinds of events on devices that are kept apart; a log has a handful."""
 
+_NONE = "-- No entries --"
+_UNSEEN = re.compile(r"not seeing messages|insufficient permission", re.IGNORECASE)
+
 _STAMPS = (
     re.compile(r"(?:<\d{1,3}>)?\[\s*(\d{1,10}\.\d{3,9})\]"),
     re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\]"),
@@ -67,7 +70,10 @@ def merged(events: Iterable[LogEvent]) -> tuple[LogEvent, ...]:
 
 
 def looks_like_log(text: str) -> bool:
-    """Whether any line begins with a time."""
+    """Whether any line begins with a time, or journalctl says that it read the log and found it empty, and not that it
+    may not see all of it."""
+    if _NONE in text and not _UNSEEN.search(text):
+        return True
     return any(stamp(line) for line in lines(text)[:200])
 
 

@@ -210,3 +210,14 @@ def test_no_text_makes_it_raise(text: str, line: str, cut: int) -> None:
 def test_a_long_line_without_an_end_takes_no_time() -> None:
     word = "AER NVRM: Xid (PCI:0000:3b:00 mlx5_core 0000:5e:00.0 [ascend] amdgpu 0000:c1:00.0 uncorrectable timeout "
     assert log.parse(word * 20_000 + "\n" + "ink down " * 50_000) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("-- No entries --\n", True),
+        ("Hint: You are currently not seeing messages from other users and the system.\n-- No entries --\n", False),
+    ],
+)
+def test_a_journal_without_entries_has_been_read(text: str, is_read: bool) -> None:
+    assert bool(log.parse(text)) is is_read
