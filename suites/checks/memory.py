@@ -57,13 +57,14 @@ def _oom(case: Case) -> Iterator[Judged]:
 
 
 def _total(case: Case) -> Iterator[Judged]:
-    """Against the middle of the fleet: hosts of one kind differ by what firmware keeps, not by a module."""
+    """Against the middle of the fleet: hosts of one kind differ by what firmware keeps, not by a module. Of two hosts
+    against the larger one, since the middle is near to both."""
     told = {host: facts["memory"]["total_bytes"] for host, facts in case.fleet.items()}
     sizes = {host: size for host, size in told.items() if size}
     if len(sizes) < 2:
         return
     share = case.limits["share"]
-    usual = median(sizes.values())
+    usual = median(sizes.values()) if len(sizes) > 2 else max(sizes.values())
     evidence = {"file": "/proc/meminfo", "threshold": usual}
     odd = {host: size for host, size in sizes.items() if abs(size - usual) > share * usual}
     if not odd:

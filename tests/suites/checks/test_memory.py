@@ -55,6 +55,12 @@ def test_of_two_hosts_none_is_the_culprit() -> None:
     assert "a: 512 GiB, b: 1 TiB" in finding.message
 
 
+def test_a_module_less_is_seen_beside_a_single_peer_too() -> None:
+    (finding,) = fleet("memory.size_differs", a=sized(1024), b=sized(960))
+    assert "host" not in finding.subject
+    assert "a: 1 TiB, b: 960 GiB" in finding.message
+
+
 def test_one_host_has_nobody_to_be_compared_with() -> None:
     assert fleet("memory.size_differs", a=sized(512)) == []
 
