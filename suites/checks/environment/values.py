@@ -90,7 +90,9 @@ def _timeout(case: Case) -> Iterator[Judged]:
     world = number(found, "RANK_SIZE", "WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
     if world is None or "ascend" not in accelerators(case.facts):
         return
-    needed = case.limits["large"] if world >= _LARGEST else case.limits["some"] if world >= _LARGE else 0
+    needed = 0.0
+    for size, seconds in (("some_ranks", "some"), ("large_ranks", "large")):
+        needed = case.limits[seconds] if world >= case.limits[size] else needed
     waits = number(found, "HCCL_CONNECT_TIMEOUT") or case.limits["default"]
     if waits < needed:
         yield broken(
@@ -100,9 +102,6 @@ def _timeout(case: Case) -> Iterator[Judged]:
         )
     else:
         yield ok()
-
-
-_LARGE, _LARGEST = 3072, 5120
 
 
 def _differs(case: Case) -> Iterator[Judged]:
@@ -168,7 +167,9 @@ RULES = (
         thresholds={
             "default": _seconds(120, "HCCL user guide: the default"),
             "some": _seconds(240, "HCCL user guide: 3000 ranks and more"),
+            "some_ranks": Threshold(3000, "ranks", "HCCL user guide"),
             "large": _seconds(600, "HCCL user guide: 5000 ranks and more"),
+            "large_ranks": Threshold(5000, "ranks", "HCCL user guide"),
         },
     ),
     Rule(
