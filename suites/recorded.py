@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from probes import PROBES
+from probes.errors import ProbeError
+from probes.host import Folder
 from probes.recorded import Recorded, open_recorded
 from suites.factshape import shaped
 from suites.hostinfo import Seen, Wanted, look
@@ -49,11 +51,13 @@ def _of_path(path: Path, wanted: Wanted) -> Iterator[tuple[Seen, Any]]:
 
 
 def _record(file: Path) -> dict[str, Any] | None:
-    """A record of `info`, or None."""
+    """A record of `info`, or None. Raises ProbeError for one of another command."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = json.loads(Folder(file.parent).read(file.name) or "")
+    except (ValueError, RecursionError):
         return None
+    if isinstance(content, dict) and content.get("kind", "info") != "info" and "schema_version" in content:
+        raise ProbeError(f"{file}: this is a record of `opsdist {content['kind']}`, and not of `opsdist info`")
     if not isinstance(content, dict) or content.get("kind") != "info" or not isinstance(content.get("hosts"), list):
         return None
     hosts = all(isinstance(host, dict) and isinstance(host.get("name"), str) for host in content["hosts"])

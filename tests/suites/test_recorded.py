@@ -12,7 +12,7 @@ from suites.errors import UsageError
 from suites.hostinfo import Looked, Wanted
 from suites.inforeport import Measure, report
 from suites.recorded import seen_at
-from suites.report import Status, now
+from suites.report import now
 
 UP, DOWN = "link status: UP\n", "link status: DOWN\n"
 
@@ -68,8 +68,14 @@ def test_records_of_info_are_hosts_too(tmp_path: Path) -> None:
 )
 def test_what_is_no_record_is_no_host(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.json").write_text(text)
-    (seen,), _ = seen_at([tmp_path / "r.json"], Wanted(("accelerators",)))
-    assert [finding.status for finding in seen.findings] == [Status.INFO]
+    with pytest.raises(ProbeError, match=r"r\.json: no output that opsdist knows"):
+        seen_at([tmp_path / "r.json"], Wanted(("accelerators",)))
+
+
+def test_a_record_of_another_command_is_named(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text('{"schema_version": 1, "kind": "perf"}')
+    with pytest.raises(ProbeError, match="a record of `opsdist perf`"):
+        seen_at([tmp_path / "r.json"], Wanted())
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,27 @@ def test_where_nothing_is_recorded(tmp_path: Path) -> None:
     for path, words in ((tmp_path / "none", "no such folder"), (tmp_path, "nothing of a host")):
         with pytest.raises(ProbeError, match=words):
             open_recorded(path)
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ProbeError, match="neither a folder nor a file"):
+        open_recorded(tmp_path / "pipe")
+    (tmp_path / "self").symlink_to(tmp_path)
+    with pytest.raises(ProbeError, match="nothing of a host"):
+        open_recorded(tmp_path)
+
+
+def test_files_of_no_use_are_named(tmp_path: Path) -> None:
+    (tmp_path / "junk.bin").write_bytes(b"\xff\0\1")
+    with pytest.raises(ProbeError, match=r"recorded here: junk\.bin: no output that opsdist knows"):
+        open_recorded(tmp_path)
+    (tmp_path / "lscpu.txt").write_bytes(b"CPU(s): 4\r\n")
+    (recorded,) = open_recorded(tmp_path)
+    answer = recorded.host.run(["lscpu"], 1.0)
+    assert answer is not None
+    assert answer.stdout == "CPU(s): 4\n"
+    assert recorded.remarks == ("junk.bin: no output that opsdist knows by its name",)
 
 
 PASTED = """\
