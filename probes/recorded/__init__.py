@@ -40,7 +40,7 @@ def open_recorded(path: Path) -> list[Recorded]:
     hosts = _hosts(path, set())
     if all(host.useless for host in hosts):
         reasons = "; ".join([remark for host in hosts for remark in host.remarks][:3])
-        raise ProbeError(f"{path}: nothing of a host is recorded here" + (f": {reasons}" if reasons else ""))
+        raise ProbeError(f"{path}: nothing of a host is recorded here: {reasons or 'no file of it is one of a probe'}")
     return hosts
 
 

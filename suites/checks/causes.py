@@ -24,7 +24,7 @@ EFFECTS: Mapping[str, tuple[str, ...]] = {
     "ascend.clock_throttled": ("ascend.temperature_high",),
     "ascend.port_errors_grew": ("ascend.port_errors", "ascend.port_errors_outlier"),
     "ascend.port_errors": ("ascend.port_errors_outlier",),
-    "nvidia.gpu_lost": ("log.gpu_lost", "nvidia.count_differs", "pcie.accelerators_differ"),
+    "nvidia.gpu_lost": ("log.gpu_lost", "nvidia.unreadable", "nvidia.count_differs", "pcie.accelerators_differ"),
     "nvidia.count_differs": ("pcie.accelerators_differ",),
     "nvidia.errors_grew": ("nvidia.ecc_uncorrectable",),
     "nvidia.nvlink_inactive": ("nvidia.nvlink_down",),

@@ -230,6 +230,8 @@ def test_answers_that_tell_how_many_gpus_there_are(line: str) -> None:
 
 def test_snapshots_of_other_questions_are_not_compared() -> None:
     assert ruled("nvidia.count_fell", facts_of({QUERY: csv("index, pstate", "0, P0")}), earlier=with_gpus(8)) == []
+
+
 @pytest.mark.parametrize(("said", "found"), [
     ("None", [Status.PASS]), ("N/A", [Status.PASS]), ("Reset", [Status.FAIL]), ("Reboot", [Status.FAIL]),
     ("Drain P2P", [Status.WARN]), ("Drain and Reset", [Status.WARN]),

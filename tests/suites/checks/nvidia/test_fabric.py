@@ -239,6 +239,8 @@ def test_one_gpu_below_the_root_is_no_flat_machine() -> None:
     gpu = GPU.format("19", "32.0", 0, 90)
     below, at_root = NUMA.format(-1, gpu), f'<cpu numaid="0">{gpu.replace(":19:", ":29:")}</cpu>'
     assert topology(f"<system>{below}{at_root}</system>") == [Status.PASS]
+
+
 @pytest.mark.parametrize(("key", "status"), [
     ("Route Unhealthy", Status.FAIL), ("Access Timeout Recovery", Status.WARN),
     ("Route Recovery in progress", Status.WARN),

@@ -164,8 +164,7 @@ def test_limits_of_retired_pages(single: str, double: int, status: Status, limit
     assert finding.subject.get("device") == (None if limit is None else "gpu0")
 
 
-def test_as_many_rows_as_there_are_spares() -> None:
-    assert statuses(ruled("nvidia.rows_remapped", remapped("00000000:19:00.0, No, No, 512"))) == [Status.PASS]
+def test_a_remap_that_is_pending_in_the_details() -> None:
     assert statuses(ruled("nvidia.remap_pending", in_detail(AMPERE))) == [Status.FAIL]
 
 
@@ -174,6 +173,8 @@ def test_what_counts_are_compared_with() -> None:
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (3, 0)
     (finding,) = fleet("nvidia.memory_short", a=with_memory(81559, 81559, 65000))
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (65000, 81559)
+
+
 def test_growth_is_one_finding_a_gpu() -> None:
     more = "ecc.errors.uncorrected.aggregate.total"
     before, now = (facts_of({QUERY: csv(f"index, {ERRORS}, {more}", f"0, {n}, {n}")}) for n in (1, 3))

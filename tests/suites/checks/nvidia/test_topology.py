@@ -216,6 +216,8 @@ def test_another_model_counts_for_nothing_on_a_host() -> None:
 def test_what_a_board_without_its_links_is_compared_with() -> None:
     (finding, _) = ruled("nvidia.topology_weaker", of("X SYS", "SYS X", names=("NVIDIA H200",) * 2))
     assert (finding.evidence["threshold"], finding.evidence["source"]) == ("NVLink", "its model")
+
+
 def test_cards_without_a_bridge_beside_some_with_one() -> None:
     rows = ("X NV12 SYS SYS", "NV12 X SYS SYS", "SYS SYS X NODE", "SYS SYS NODE X")
     names = ("NVIDIA H100 NVL",) * 4
