@@ -53,7 +53,8 @@ def report(
     judged = judge(facts, rules().values(), measure.limits, earlier)
     findings += [finding for finding in judged if finding.status is not Status.PASS and _about(finding, wanted.devices)]
     if measure.expectation:
-        findings += violations(measure.expectation, facts)
+        expected = violations(measure.expectation, facts)
+        findings += [finding for finding in expected if _about(finding, wanted.devices)]
     result = Report("info", list(command), started, findings=[*findings, *looked.unreached])
     about = by_host(result.findings)
     result.body = {
@@ -85,10 +86,11 @@ def _about(finding: Finding, devices: Sequence[str]) -> bool:
 
 
 def _changes(now_: Mapping[str, Any], earlier: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steady facts that are not what they were."""
+    """The steady facts that are not what they were, of sections that were read both times."""
     return [
-        {"host": host, "key": key, "before": before, "after": after}
+        {"host": host, "key": f"{section}.{key}", "before": before, "after": after}
         for host, facts in earlier.items()
-        if host in now_
-        for key, before, after in changed(facts, now_[host])
+        for section in facts
+        if section in now_.get(host, {})
+        for key, before, after in changed(facts[section], now_[host][section])
     ]

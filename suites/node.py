@@ -6,6 +6,7 @@ May import: catalogue's setting, checks, hostinfo, report.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from suites.catalogue import Setting
 from suites.checks import rules
@@ -27,6 +28,6 @@ def run(setting: Setting) -> Iterator[list[Finding]]:
     facts = {host.name: host.facts for host in looked.seen}
     earlier = setting.measure.earlier_of(looked)
     judged = judge(facts, rules().values(), setting.measure.limits, earlier)
-    yield from ([finding] for finding in judged)
+    yield from (list(found) for _, found in groupby(judged, key=lambda finding: finding.check))
     if setting.measure.expectation:
         yield violations(setting.measure.expectation, facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from opsdist_cli.params import Duration, Word, json_option, shared_options
 from opsdist_cli.screen import Screen
 
 _PROLOG_SECONDS = 10.0
+_MARGIN = " " * 7
 
 
 @click.command()
@@ -62,6 +64,7 @@ def suite(
       opsdist suite node --format nagios
       opsdist suite node --format prometheus --output /var/lib/node_exporter/opsdist.prom
     """
+    from opsdist_cli.output.places import alike
     from opsdist_cli.output.sink import sinks, writable
     from suites.catalogue import SUITES, Setting, suite_named
     from suites.hostinfo import Wanted
@@ -90,8 +93,8 @@ def suite(
     try:
         for findings in suite_named(name)(setting):
             report.findings += findings
-            for finding in findings:
-                screen.result(_line(finding.record()))
+            for same in alike(finding.record() for finding in findings):
+                screen.result(_line(same, several=bool(paths or flags["hosts"] or flags["hostfile"])))
     except (KeyboardInterrupt, Terminated) as error:
         ended = error
     statuses = [finding.status for finding in report.findings]
@@ -130,9 +133,15 @@ def _adapted(screen: Screen, adapter: str, record: dict[str, Any], target: Path 
     return code
 
 
-def _line(finding: dict[str, Any]) -> str:
-    line = f"{finding['status']:<5}  {finding['check']:<20}  {finding['message']}"
-    return line + (f"\n       {finding['remedy']}" if finding["remedy"] else "")
+def _line(same: Sequence[Mapping[str, Any]], several: bool) -> str:
+    """What a check found, wherever it found the same; and what to do."""
+    from opsdist_cli.output.layout import wrapped
+    from opsdist_cli.output.places import where
+
+    finding = same[0]
+    place = where(same, several)
+    line = f"{finding['status']:<5}  {finding['check']:<20}  {f'{place}: ' if place else ''}{finding['message']}"
+    return "\n".join([line, *(wrapped(finding["remedy"], _MARGIN, _MARGIN) if finding["remedy"] else ())])
 
 
 def _summary(counts: dict[str, int], code: int) -> str:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opsdist_cli.output.layout import ranges, table, wrapped
+from opsdist_cli.output.places import alike, where
 from opsdist_cli.output.sections import section_text
 from suites.hostinfo import known
 from suites.launch.lists.nodeset import fold
 
 _DEVICE = re.compile(r"accelerators\.(\w+)\.devices\.(\w+)")
-_MOST_PLACES = 6
 _SEVERITY = ("error", "fail", "warn", "info", "skip", "pass")
 
 
@@ -39,8 +39,8 @@ def render(record: Mapping[str, Any]) -> str:
     if record["changes"]:
         lines += ["changes", *_changes(record["changes"]), ""]
     found = sorted(record["findings"], key=lambda finding: _SEVERITY.index(finding["status"]))
-    for alike in _alike([finding for finding in found if finding["status"] != "skip"]):
-        lines += _finding(alike, len(hosts))
+    for same in alike(finding for finding in found if finding["status"] != "skip"):
+        lines += _finding(same, several=len(hosts) > 1)
     lines += _unjudged([finding for finding in found if finding["status"] == "skip"])
     lines += [""] * bool(found)
     return "\n".join([*lines, verdict(record)])
@@ -141,47 +141,18 @@ def verdict(record: Mapping[str, Any]) -> str:
     return ", ".join([read, *(counts or ["nothing to remark"])])
 
 
-def _alike(found: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
-    """Findings that say the same of several hosts, together."""
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for finding in found:
-        key = (finding["status"], finding["check"], finding["message"])
-        groups.setdefault(key, []).append(finding)
-    yield from groups.values()
-
-
-def _finding(alike: Sequence[Mapping[str, Any]], hosts: int) -> list[str]:
+def _finding(same: Sequence[Mapping[str, Any]], several: bool) -> list[str]:
     """What is wrong and where, what shows it (on the first of the hosts), and what to do."""
-    finding = alike[0]
+    finding = same[0]
     head = f"{finding['status']:<5}  "
     margin = " " * len(head)
-    lines = wrapped(f"{finding['check']}{_where(alike, hosts)}: {finding['message']}", head, margin)
+    place = where(same, several)
+    lines = wrapped(f"{finding['check']}{f' on {place}' if place else ''}: {finding['message']}", head, margin)
     if shown := _evidence(finding["evidence"]):
         lines += wrapped(shown, f"{margin}   ", f"{margin}   ")
     if finding["remedy"]:
         lines += wrapped(finding["remedy"], f"{margin}-> ", f"{margin}   ")
     return lines
-
-
-def _where(alike: Sequence[Mapping[str, Any]], hosts: int) -> str:
-    """On which hosts, where there are several, and which devices of theirs, where the message does not say so."""
-    by_host: dict[str, list[str]] = {}
-    for finding in alike:
-        subject = finding["subject"]
-        devices = by_host.setdefault(subject.get("host", "") if hosts > 1 else "", [])
-        device = subject.get("device")
-        if device and device not in devices and not re.search(rf"\b{re.escape(device)}\b", finding["message"]):
-            devices.append(device)
-    by_devices: dict[tuple[str, ...], list[str]] = {}
-    for host, devices in by_host.items():
-        by_devices.setdefault(tuple(devices), []).append(host)
-    places = [
-        " ".join(filter(None, (fold(names), fold(list(devices)) if devices else "")))
-        for devices, names in by_devices.items()
-    ]
-    told = ", ".join(filter(None, places[:_MOST_PLACES]))
-    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
-    return f" on {told}{more}" if told else ""
 
 
 def _evidence(evidence: Mapping[str, Any]) -> str:

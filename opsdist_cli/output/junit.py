@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from opsdist_cli.output.places import several_hosts
 from suites.report import implausible
 
 Record = Mapping[str, Any]
@@ -22,11 +23,13 @@ def render(record: Record) -> str:
     for row in record.get("results", ()):
         _row(suite, row)
     seen: Counter[str] = Counter()
+    several = several_hosts(record["findings"])
     for finding in record["findings"]:
-        seen[finding["check"]] += 1
-        number = seen[finding["check"]]
+        host, device = finding["subject"].get("host") if several else None, finding["subject"].get("device")
+        name = " ".join(filter(None, (finding["check"], host, device)))
+        seen[name] += 1
         # Readers keep one of several cases with the same name.
-        _finding(suite, record["kind"], finding, finding["check"] + (f" ({number})" if number > 1 else ""))
+        _finding(suite, record["kind"], finding, name + (f" ({seen[name]})" if seen[name] > 1 else ""))
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for kind, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -14,10 +14,12 @@ from probes.tool_text import lines, number
 FAULT = "fault"
 """The value that holds a message which tells of a fault and not of a question that was wrong."""
 
+LOST_DEVICE = r"(?:device|npu|card|chip)\b.{0,20}\b(?:does|do|is) not exist"
 FAULTS = (
     r"dcmi mod(?:ule|el) initiali[sz]ed? failed(?!, because the device is used)"
     r"|There is no NPU card on this server"
     r"|Invalid card id"
+    rf"|{LOST_DEVICE}"
 )
 """The driver cannot be reached; it has no device; the card that was asked for is gone. (Messages of the driver's
 source. "The device is used" is another container's right and no fault.)"""

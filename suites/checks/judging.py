@@ -41,7 +41,8 @@ def _cases(
         case Scope.HOST:
             yield from ((name, Case(facts, limits)) for name, facts in able.items())
         case Scope.SNAPSHOTS:
-            yield from ((name, Case(able[name], limits, earlier[name])) for name in able if name in earlier)
+            told = {name: facts for name, facts in earlier.items() if all(section in facts for section in rule.needs)}
+            yield from ((name, Case(able[name], limits, told[name])) for name in able if name in told)
         case Scope.FLEET:
             if able:
                 yield None, Case({}, limits, fleet=able)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.differences import THERE, changed, differences, steady
+from suites.differences import GONE, THERE, changed, differences, steady
 
 
 def hosts(*facts: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -124,5 +124,30 @@ def test_any_facts(before: Any, after: Any) -> None:
     kept, other = dict(steady(before)), dict(steady(after))
     for key, first, second in changed(before, after):
         assert first != second
-        assert first in (None, THERE) or kept[key] == first
-        assert second in (None, THERE) or other[key] == second
+        assert first in (None, THERE, GONE) or kept[key] == first
+        assert second in (None, THERE, GONE) or other[key] == second
+
+
+def reading(state: str, **values: object) -> dict[str, Any]:
+    return {"source": "tool", "state": state, "values": values}
+
+
+def test_what_a_tool_would_not_tell_is_no_difference() -> None:
+    told, other, refused = reading("told", mtu=1500), reading("told", mtu=4200), reading("refused")
+    assert differences(hosts({"mtu": told}, {"mtu": refused}, {"mtu": told}, {})) == []
+    assert list(changed({"mtu": told}, {"mtu": refused})) == []
+    assert list(changed({"mtu": refused}, {"mtu": told})) == []
+    assert list(changed({"mtu": told}, {})) == []
+    (found,) = differences(hosts({"mtu": told}, {"mtu": refused}, {"mtu": told}, {"mtu": other}))
+    assert found["key"] == "mtu.values.mtu"
+    assert list(changed({"mtu": told}, {"mtu": other})) == [("mtu.values.mtu", 1500, 4200)]
+
+
+def test_what_is_gone_is_not_unknown() -> None:
+    device = {"id": 6, "mtu": 1500}
+    assert list(changed({"devices": [device, {**device, "id": 7}]}, {"devices": [device]})) == [
+        ("devices.7", THERE, GONE)
+    ]
+    assert list(changed({"devices": [device]}, {"devices": [{**device, "mtu": None}]})) == [
+        ("devices.6.mtu", 1500, None)
+    ]

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from probes import PROBES
-from probes.host import LocalHost
+from probes.host import Answer, LocalHost
+from probes.recorded.texthost import TextHost
 from suites.errors import UsageError
 from suites.expectation import Expectation, expected_of, read_expectation, unknown_keys, violations
 from suites.hostinfo import Wanted, look
 from suites.report import Status
+from tests.made_up.npu_host import NpuHost
 
 
 def host(kernel: str, *mtu: int, **more: Any) -> dict[str, Any]:
@@ -52,9 +54,9 @@ def test_what_is_not_so_names_host_device_and_both_values() -> None:
     ("key", "wanted", "found"),
     [
         ("network.interfaces.*.mtu", 9000, ["network.interfaces.eth1.mtu is 1500"]),
-        ("network.interfaces.ib0.mtu", 9000, ["network.interfaces.ib0.mtu is unknown or not there"]),
-        ("network.interfaces.*.speed", 1, ["network.interfaces.*.speed is unknown or not there"]),
-        ("memory.total_bytes", 1, []),  # the section was not read
+        ("network.interfaces.ib0.mtu", 9000, ["network.interfaces.ib0 is not there"]),
+        ("network.interfaces.*.speed", 1, ["network.interfaces.*.speed is not there"]),
+        ("memory.total_bytes", 1, ["of what f expects 1 facts are unknown: memory.total_bytes"]),
     ],
 )
 def test_keys(key: str, wanted: object, found: list[str]) -> None:
@@ -74,7 +76,9 @@ def test_an_npu_is_named_as_elsewhere() -> None:
         ("software.kernel", True),
         ("network.interfaces.ib0.mtu", True),
         ("network.interfaces.*.mtu", True),
-        ("accelerators.ascend.devices.3", True),
+        ("accelerators.ascend.devices.3", False),
+        ("cpu", False),
+        ("accelerators.*.devices.*.name", True),
         ("accelerators.ascend.devices.3.readings.link.values.status", True),
         ("limits.memlock.soft", True),
         ("software.packages.torch", True),
@@ -111,3 +115,42 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         read_expectation(path)
     path.write_text(json.dumps({"kind": "expect", "expect": {"a.b": 1}}))
     assert read_expectation(path) == Expectation(str(path), {"a.b": 1})
+
+
+def test_what_a_quick_look_leaves_out_is_unknown_and_no_violation() -> None:
+    whole, quick = (looked_at(hurry) for hurry in (False, True))
+    content = expected_of([("a", whole)])["expect"]
+    assert violations(Expectation("f", content), {"a": whole}) == []
+    (found,) = violations(Expectation("f", content), {"a": quick})
+    assert (found.check, found.status, found.subject) == ("expect.unknown", Status.SKIP, {"host": "a"})
+
+
+def looked_at(hurry: bool) -> dict[str, Any]:
+    host = TextHost(NpuHost().files(), {line: Answer(0, text, "") for line, text in NpuHost().commands().items()})
+    return look("a", host, Wanted(tuple(PROBES), hurry=hurry)).facts
+
+
+def test_a_device_that_is_gone_is_one_violation() -> None:
+    content = expected_of([("a", looked_at(False))])["expect"]
+    facts = looked_at(False)
+    facts["accelerators"]["ascend"]["devices"] = facts["accelerators"]["ascend"]["devices"][:7]
+    (found,) = violations(Expectation("f", content), {"a": facts})
+    assert (found.status, found.subject) == (Status.FAIL, {"host": "a", "device": "npu7"})
+    assert found.message == "accelerators.ascend.devices.7 is not there"
+
+
+def test_names_with_dots_are_names() -> None:
+    facts = {"network": {"interfaces": [{"name": "eth0.100", "mtu": 1500}]}}
+    (found,) = violations(Expectation("f", {"network.interfaces.*.mtu": 9000}), {"a": facts})
+    assert "eth0.100.mtu is 1500" in found.message
+
+
+def test_what_is_expected_does_not_depend_on_who_comes_first() -> None:
+    hosts = [("a", {}), ("b", host("6.1", 9000)), ("c", host("6.1", 9000))]
+    assert expected_of(hosts) == expected_of(hosts[::-1]) == expected_of(hosts[1:])
+
+
+def test_words_that_are_no_values_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text('{"kind": "expect", "expect": {"memory.total_bytes": NaN}}')
+    with pytest.raises(UsageError, match="NaN is no value"):
+        read_expectation(tmp_path / "f")

@@ -93,7 +93,7 @@ def test_a_host_before_and_after(tmp_path: Path) -> None:
     found = report(["opsdist"], now(), looked, Measure())
     changes = {change["key"]: (change["before"], change["after"]) for change in found.body["changes"]}
     assert changes["accelerators.ascend.devices.0.readings.link.values.status"] == ("UP", "DOWN")
-    assert changes["accelerators.ascend.devices.1"] == ("there", None)
+    assert changes["accelerators.ascend.devices.1"] == ("there", "not there")
 
 
 def test_one_host_earlier_is_that_host_whatever_it_is_called(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ _LONGEST = 300
 
 def render(record: Mapping[str, Any]) -> str:
     found, counts = bad(record), record["counts"]
-    said = short(found[0]) if found else f"{counts['pass']} checks passed" if ran(record) else "no check ran"
+    said = short(found[0], record) if found else f"{counts['pass']} checks passed" if ran(record) else "no check ran"
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     performance = " ".join(f"'{status}'={counts[status]}" for status in counts)
     first = f"OPSDIST {_status(record)}: {_plain(cut(said, _LONGEST))}{more} | {performance}"
-    lines = [f"{finding['status']}: {_plain(short(finding))}" for finding in found]
+    lines = [f"{finding['status']}: {_plain(short(finding, record))}" for finding in found]
     return "\n".join([first, *lines]) + "\n"
 
 

@@ -17,7 +17,7 @@ def render(record: Mapping[str, Any]) -> str:
     found = [finding for finding in bad(record) if finding["status"] != "warn"]
     if found:
         more = f" (+{len(found) - 1})" if len(found) > 1 else ""
-        return cut(short(found[0]), _LONGEST - len(more)) + more + "\n"
+        return cut(short(found[0], record), _LONGEST - len(more)) + more + "\n"
     return f"{record['counts']['pass']} checks passed\n" if ran(record) else "no check ran\n"
 
 

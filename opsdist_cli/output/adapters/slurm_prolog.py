@@ -21,7 +21,7 @@ def render(record: Mapping[str, Any]) -> str:
     if not found:
         return ""
     more = f" (+{len(found) - 1})" if len(found) > 1 else ""
-    return _LEADER + cut(short(found[0]), _LONGEST - len(_LEADER) - len(more)) + more + "\n"
+    return _LEADER + cut(short(found[0], record), _LONGEST - len(_LEADER) - len(more)) + more + "\n"
 
 
 def exit_code(record: Mapping[str, Any]) -> int:
@@ -29,4 +29,5 @@ def exit_code(record: Mapping[str, Any]) -> int:
 
 
 def _certain(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [finding for finding in bad(record) if finding["status"] in ("fail", "error")]
+    """Failures, and tools that hang, as a job would in the same driver."""
+    return [each for each in bad(record) if each["status"] == "fail" or each["check"] == "tools.hung"]

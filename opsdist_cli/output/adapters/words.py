@@ -1,9 +1,11 @@
-"""What adapters say of findings: the worst first, in a line. May import: the standard library."""
+"""What adapters say of findings: the worst first, in a line. May import: from this package."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from opsdist_cli.output.places import several_hosts
 
 Record = Mapping[str, Any]
 
@@ -16,11 +18,11 @@ def bad(record: Record) -> list[Record]:
     return sorted(found, key=lambda finding: SEVERITY.index(finding["status"]))
 
 
-def short(finding: Record) -> str:
-    """`ascend.link_down npu3: the network port of npu3 has no link`; on one line."""
-    device = finding["subject"].get("device")
-    where = f"{finding['check']} {device}" if device else finding["check"]
-    return " ".join(f"{where}: {finding['message']}".split())
+def short(finding: Record, record: Record) -> str:
+    """`ascend.link_down npu3: the network port of npu3 has no link`; on one line. Of several hosts each is named."""
+    host = finding["subject"].get("host") if several_hosts(record["findings"]) else None
+    words = [finding["check"], host, finding["subject"].get("device")]
+    return " ".join(f"{' '.join(filter(None, words))}: {finding['message']}".split())
 
 
 def cut(text: str, length: int) -> str:

@@ -154,10 +154,11 @@ def _hot(case: Case) -> Iterator[Judged]:
 
 
 def _device_count(case: Case) -> Iterator[Judged]:
+    """Of hosts that have any, or should have: the others may be of another maker."""
     held = [
         Held(host, None, len(devices(facts, "amd")), {"command": "amd-smi list"})
         for host, facts in case.fleet.items()
-        if (facts["accelerators"].get("amd") or {}).get("devices") is not None
+        if devices(facts, "amd") or (facts["accelerators"].get("amd") or {}).get("on_pcie")
     ]
     yield from outliers("the number of AMD GPUs", held) if any(one.value for one in held) else ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from suites.checks.ascend.npus import any_told, ascend, each
@@ -11,18 +12,32 @@ from suites.report import Status
 
 _SMI = ("info", "topology", "list", "map")
 _WHOLE = (1, 2, 4, 8, 16)
-_LOST = "invalid card id"
+_LOST = re.compile(r"invalid card id|not exist", re.IGNORECASE)
 
 
 def _driver(case: Case) -> Iterator[Judged]:
-    faults = [reading for reading in _all_readings(case.facts) if value(reading, "fault") and _of_npu_smi(reading)]
-    faults = [reading for reading in faults if not _is_lost(reading)]
-    if faults:
-        yield broken(f"npu-smi reaches no NPU: {value(faults[0], 'fault')}", evidence(faults[0], "fault"))
-    elif any(has_told(reading) for reading in _host_readings(case.facts)):
-        yield ok()
+    """About the host, or about the devices alone that it fails for."""
+    told = any(has_told(reading) and not value(reading, "fault") for reading in _host_readings(case.facts))
+    faults = [(None, reading) for reading in _host_readings(case.facts) if _is_unreached(reading)]
+    of_devices = [
+        (name, next(filter(_is_unreached, device["readings"].values())))
+        for name, device in each(case.facts)
+        if any(map(_is_unreached, device["readings"].values()))
+    ]
+    if not faults and told:
+        for name, reading in of_devices:
+            yield broken(f"npu-smi does not reach {name}: {value(reading, 'fault')}", evidence(reading, "fault"), name)
+        if not of_devices:
+            yield ok()
+    elif found := [*faults, *of_devices]:
+        _, reading = found[0]
+        yield broken(f"npu-smi reaches no NPU: {value(reading, 'fault')}", evidence(reading, "fault"))
     elif refused := [reading for reading in _host_readings(case.facts) if reading["state"] == "refused"]:
         yield unknown(f"npu-smi would not say: {refused[0]['reason']}", {"command": refused[0]["source"]})
+
+
+def _is_unreached(reading: Reading) -> bool:
+    return bool(reading["source"].startswith("npu-smi") and value(reading, "fault")) and not _is_lost(reading)
 
 
 def _incomplete(case: Case) -> Iterator[Judged]:
@@ -52,23 +67,12 @@ def _is_whole(cards: set[int]) -> bool:
 
 
 def _is_lost(reading: Reading) -> bool:
-    return _LOST in str(value(reading, "fault") or "").lower()
-
-
-def _of_npu_smi(reading: Reading) -> bool:
-    return bool(reading["source"].startswith("npu-smi"))
+    return bool(_LOST.search(str(value(reading, "fault") or "")))
 
 
 def _host_readings(facts: Facts) -> list[Reading]:
     readings = ascend(facts).get("readings") or {}
     return [readings[query] for query in _SMI if query in readings]
-
-
-def _all_readings(facts: Facts) -> Iterator[Reading]:
-    """Those of the host first, as they were asked first."""
-    yield from (ascend(facts).get("readings") or {}).values()
-    for _, device in each(facts):
-        yield from device["readings"].values()
 
 
 RULES = (

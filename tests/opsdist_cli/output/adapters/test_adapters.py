@@ -31,7 +31,7 @@ WARNED = record(finding("pass"), finding("warn", "x.y", "npu3"))
 SICK = record(
     finding("warn"), finding("fail", "ascend.link_down", "npu3", "no\nlink | at all"), finding("error", "t.hung")
 )
-HUNG = record(finding("pass"), finding("error", "ascend.tool_hung"))
+HUNG = record(finding("pass"), finding("error", "tools.hung"))
 NOTHING = record(finding("skip"), code=3)
 
 

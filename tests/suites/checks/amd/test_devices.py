@@ -178,3 +178,15 @@ def test_heat_in_the_table_of_rocm_smi() -> None:
     rows = "".join(f"{n}       2     0x1234,   11     {heat}°C      140.0W    NPS1\n" for n, heat in temperatures)
     assert named(ruled("amd.hot", facts_of({"rocm-smi": head + rows}))) == [(Status.WARN, "gpu1")]
     assert statuses(ruled("amd.driver", facts_of({"rocm-smi": samples.NO_DRIVER}))) == [Status.FAIL]
+
+
+def test_hosts_of_another_maker_have_no_number_of_amd_gpus() -> None:
+    none = facts_of({"amd-smi list": "ERROR: no devices\n"})
+    none["accelerators"]["amd"] |= {"devices": [], "on_pcie": []}
+    some = facts_of({})
+    some["accelerators"]["amd"]["devices"] = [{"id": 0, "bus": None}, {"id": 1, "bus": None}]
+    assert fleet("amd.device_count", a=none, b=none, c=some) == []
+    lost = facts_of({})
+    lost["accelerators"]["amd"] |= {"devices": [], "on_pcie": ["0000:0a:00.0", "0000:1b:00.0"]}
+    (finding,) = fleet("amd.device_count", a=some, b=some, c=lost)
+    assert (finding.status, finding.subject) == (Status.FAIL, {"host": "c"})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from probes.host import Answer
 from suites.report import Status
 from tests.probes.ascend.npu_samples import COLUMNS, eight, listing, mapping
 from tests.suites.checks.ruled import ruled, statuses
@@ -66,3 +69,19 @@ def test_a_card_after_the_last_was_never_there() -> None:
 def test_cards_that_are_there_pass() -> None:
     assert statuses(ruled("ascend.card_lost", facts_of({"npu-smi info": eight()}))) == [Status.PASS]
     assert ruled("ascend.card_lost", facts_of({"npu-smi info -l": listing([0])})) == []
+
+
+@pytest.mark.parametrize("words", ["The device with ID 5 does not exist.\n", "Invalid card id.\n"])
+def test_a_card_that_is_listed_and_does_not_exist(words: str) -> None:
+    asked = {f"npu-smi info -t {what} -i 5 -c 0": Answer(1, words, "") for what in ("health", "ecc")}
+    (finding,) = ruled("ascend.card_lost", facts_of({"npu-smi info": eight(), **asked}))
+    assert (finding.status, finding.subject["device"]) == (Status.FAIL, "npu5")
+
+
+def test_a_driver_that_fails_for_one_card_is_that_cards_fault() -> None:
+    asked = {f"npu-smi info -t {what} -i 5 -c 0": DCMI for what in ("health", "ecc")}
+    (finding,) = ruled("ascend.driver_not_ready", facts_of({"npu-smi info": eight(), **asked}))
+    assert (finding.status, finding.subject["device"]) == (Status.FAIL, "npu5")
+    assert "does not reach npu5" in finding.message
+    (finding,) = ruled("ascend.driver_not_ready", facts_of(asked))
+    assert finding.subject == {"host": "h"}
