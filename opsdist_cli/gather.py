@@ -35,8 +35,9 @@ def measure_options(function: Function) -> Function:
     file = click.Path(path_type=Path)
     options = [
         click.option(
-            "--since", type=click.Path(exists=True, path_type=Path), metavar="DIR",
-            help="The same hosts as they were, recorded or as a record; what has changed or grown is found.",
+            "--since", multiple=True, type=click.Path(exists=True, path_type=Path), metavar="DIR",
+            help="The same hosts as they were, recorded or as a record; what has changed or grown is found. May be "
+            "repeated.",
         ),
         click.option("--expect", type=file, metavar="FILE", help="What hosts must be; what differs is a failure."),
         click.option(
@@ -60,7 +61,7 @@ def judged_by(wanted: Wanted, flags: Mapping[str, Any]) -> Measure:
     expectation = None if expect is None else read_expectation(expect)
     if expectation and (strange := unknown_keys(expectation)):
         raise UsageError(f"--expect {expect}: no host has such a fact: {', '.join(strange)}")
-    earlier = {} if since is None else {seen.name: seen.facts for seen in seen_at([since], wanted)[0]}
+    earlier = {seen.name: seen.facts for seen in seen_at(since, wanted)[0]}
     return Measure({} if thresholds is None else read_thresholds(thresholds), expectation, earlier)
 
 

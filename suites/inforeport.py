@@ -36,6 +36,21 @@ class Measure:
             return {looked.seen[0].name: next(iter(self.earlier.values()))}
         return {**looked.earlier, **self.earlier}
 
+    def unmatched(self, looked: Looked) -> list[Finding]:
+        """Which hosts there is nothing to compare with, where hosts are to be compared with how they were."""
+        names = [host.name for host in looked.seen]
+        if not self.earlier or set(names) <= set(self.earlier):
+            return []
+        others = ", ".join(list(self.earlier)[:3]) + (" and others" if len(self.earlier) > 3 else "")
+        said = (
+            "compared with" if set(names) <= set(self.earlier_of(looked)) else "not compared: the earlier looks are of"
+        )
+        return [
+            Finding("since.host", Status.INFO, f"{said} {others}", {"host": name})
+            for name in names
+            if name not in self.earlier
+        ]
+
 
 def report(
     command: Sequence[str],
@@ -50,6 +65,7 @@ def report(
     facts = {host.name: host.facts for host in seen}
     earlier = measure.earlier_of(looked)
     findings = [finding for host in seen for finding in host.findings]
+    findings += measure.unmatched(looked)
     judged = judge(facts, rules().values(), measure.limits, earlier)
     findings += [finding for finding in judged if finding.status is not Status.PASS and _about(finding, wanted.devices)]
     if measure.expectation:

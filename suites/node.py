@@ -23,6 +23,7 @@ def run(setting: Setting) -> Iterator[list[Finding]]:
     """The suite: what could not be looked at first, then rule by rule."""
     looked = setting.look(Wanted(hurry=setting.hurry, seconds=_LOOKING * setting.budget))
     unread = [*looked.unreached, *(finding for host in looked.seen for finding in host.findings)]
+    unread += setting.measure.unmatched(looked)
     if unread:
         yield unread
     facts = {host.name: host.facts for host in looked.seen}

@@ -6,6 +6,7 @@ May import: checks, errors.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def _tables(content: dict[str, Any], path: str = "") -> list[tuple[str, dict[str
     """Tables that hold values, by their full name: `[memory.shm_small]` and `["memory.shm_small"]` are one."""
     found = []
     values = {key: value for key, value in content.items() if not isinstance(value, dict)}
-    if values:
+    if values or (path and not content):
         found.append((path or "(none)", values))
     for key, value in content.items():
         if isinstance(value, dict):
@@ -55,5 +56,9 @@ def _refuse(path: Path, name: str, threshold: str, value: Any) -> None:
             f"--thresholds {path}: {name} has no threshold '{threshold}'; it has {', '.join(own) or 'none'}"
         )
     wanted = own[threshold].value
-    if isinstance(wanted, str) != isinstance(value, str) or isinstance(value, bool | list):
+    if isinstance(wanted, str):
+        fits = isinstance(value, str)
+    else:
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not fits:
         raise UsageError(f"--thresholds {path}: {name}.{threshold} is {value!r}, and the rule's own is {wanted!r}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from opsdist_cli.params import Bandwidth, Duration, Operation, Size, Word, json_option, shared_options
 from opsdist_cli.screen import Screen
+from opsdist_cli.typed import command_line
 
 
 @click.command(context_settings={"max_content_width": 110})
@@ -57,7 +56,7 @@ def explain(
     from suites import explain as suite
     from suites.report import Report, now
 
-    report = Report("explain", ["opsdist", *sys.argv[1:]], now(), exit_code=0)
+    report = Report("explain", command_line(), now(), exit_code=0)
     size = 0 if op == "barrier" else size
     question = suite.Question(op, ranks, size, dtype, root, in_place, group_size, alpha, bandwidth)
     rows = suite.candidates(question) if name is None else [suite.candidate(question, name)]

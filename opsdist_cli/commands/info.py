@@ -6,7 +6,6 @@ May import: click, and from this package.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from opsdist_cli.gather import from_option, gather, judged_by, measure_options
 from opsdist_cli.hostoptions import host_options
 from opsdist_cli.params import json_option, shared_options
 from opsdist_cli.screen import Screen
+from opsdist_cli.typed import command_line
 
 if TYPE_CHECKING:
     from suites.hostinfo import Seen
@@ -80,7 +80,7 @@ def info(
     _prepare(record_at)
     looked = gather(screen, wanted, paths, flags)
     _save(looked.seen, record_at, target)
-    found = report(["opsdist", *sys.argv[1:]], started, looked, measure, wanted)
+    found = report(command_line(), started, looked, measure, wanted)
     record = found.record()
     out.write(record)
     screen.result(facts.render(record))

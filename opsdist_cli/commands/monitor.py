@@ -17,6 +17,7 @@ import click
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration, json_option, shared_options
 from opsdist_cli.screen import Screen, discard, nobody_reads, tell_findings
+from opsdist_cli.typed import command_line
 
 _STDOUT = 1
 _LEAST_INTERVAL = 0.1
@@ -54,7 +55,7 @@ def monitor(screen: Screen, interval: float, duration: float | None, json_path: 
     out = sinks(screen, json=None if to_stdout else json_path)  # a bad path is refused before anything starts
     table = sys.stdout.isatty() and not to_stdout
     code, audience = 0, Audience()
-    with contextlib.closing(watch(["opsdist", *sys.argv[1:]], interval, duration)) as watching:
+    with contextlib.closing(watch(command_line(), interval, duration)) as watching:
         try:
             with _table(screen, watching.host, interval) if table else _lines(screen) as show:
                 for sample in watching.samples(audience.stays):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from opsdist_cli.params import (
     shared_options,
 )
 from opsdist_cli.screen import Screen, tell_findings
+from opsdist_cli.typed import command_line
 
 if TYPE_CHECKING:
     from opsdist_cli.output.sink import Sinks
@@ -166,7 +166,7 @@ def perf(
     from suites.report import now
 
     screen: Screen = ctx.obj
-    started, command = now(), ["opsdist", *sys.argv[1:]]
+    started, command = now(), command_line()
     options = _options(ctx, flags)
     crew = crew_of(flags)
     if dry_run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from opsdist_cli.hostoptions import crews_of, host_options
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration, Word, json_option, shared_options
 from opsdist_cli.screen import Screen
+from opsdist_cli.typed import command_line
 
 _PROLOG_SECONDS = 10.0
 _MARGIN = " " * 7
@@ -83,7 +83,7 @@ def suite(
     if adapter:
         screen.reserved = True
         budget = _budget_of(ctx, adapter, budget)
-    command = ["opsdist", *sys.argv[1:]]
+    command = command_line()
     report = Report("suite", command, now())
     ended: BaseException | None = None
     quick = quick or adapter == "slurm-prolog"

@@ -5,7 +5,6 @@ May import: click, and from this package.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from opsdist_cli.hostoptions import host_options
 from opsdist_cli.output.topo import DRAWINGS
 from opsdist_cli.params import json_option, shared_options
 from opsdist_cli.screen import Screen
+from opsdist_cli.typed import command_line
 
 
 @click.command()
@@ -54,10 +54,12 @@ def topo(
     from suites.report import now
     from suites.topology import WANTED, report
 
+    if drawing != "matrix" and output is None and json_path in ("-", "/dev/stdout"):
+        click.get_current_context().fail("--format and --json cannot both go to stdout; give one of them a FILE")
     started = now()
     out = sinks(screen, json=json_path)
     target = None if output is None or str(output) == "-" else writable(output, "--output")
-    found = report(["opsdist", *sys.argv[1:]], started, gather(screen, WANTED, paths, flags))
+    found = report(command_line(), started, gather(screen, WANTED, paths, flags))
     record = found.record()
     out.write(record)
     drawn = draw(drawing, record)

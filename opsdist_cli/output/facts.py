@@ -34,6 +34,9 @@ def render(record: Mapping[str, Any]) -> str:
         lines += _section(section, hosts)
     if silent := [name for name in sections if name not in told]:
         lines += [*wrapped(", ".join(silent), "nothing was told of ", "  "), ""]
+    dumb = [host["name"] for host in hosts if not any(map(known, host["facts"].values()))]
+    if dumb and len(hosts) > 1:
+        lines += [*wrapped(fold(dumb).replace(",", ", "), "nothing was told by ", "  "), ""]
     if record["differences"]:
         lines += ["differences", *_differences(record["differences"]), ""]
     if record["changes"]:
@@ -54,7 +57,8 @@ def _readiness(rows: Sequence[Mapping[str, Any]], hosts: int) -> list[str]:
     body = [[row["backend"], row["devices"], row["link"], row["state"] + _because(row)] for row in rows]
     if hosts > 1:
         header = ["hosts", *header]
-        body = [[fold(row["hosts"]), *cells] for row, cells in zip(rows, body, strict=True)]
+        # The blanks are where a long list wraps.
+        body = [[fold(row["hosts"]).replace(",", ", "), *cells] for row, cells in zip(rows, body, strict=True)]
     return ["readiness", *table(header, body), ""]
 
 

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 WIDTH = 99
+_INDENT = _GAP = 2
 _KEY_WIDTH = 24
+_LAST, _LEAST = 30, 16
+"""The room of a table's last column, and of those that give way to it."""
 
 
-def pairs(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
+def pairs(rows: Iterable[tuple[str, str]]) -> list[str]:
     """`key  value` lines; a long value goes on below itself, a long key has a line of its own."""
     lines = []
+    indent = _INDENT
     margin = " " * (indent + _KEY_WIDTH)
     for key, value in rows:
         head = " " * indent + clean(key)
@@ -25,15 +30,28 @@ def pairs(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
     return lines
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 2) -> list[str]:
-    """Columns as wide as they need; the last one wraps."""
-    body = [header, *rows]
-    widths = [max(len(row[column]) for row in body) + 2 for column in range(len(header) - 1)]
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Columns as wide as they need, as long as the last one, which wraps, keeps room; else the widest ones wrap too."""
+    body = [[clean(cell) for cell in row] for row in (header, *rows)]
+    widths = _fitting([max(len(row[column]) for row in body) for column in range(len(header) - 1)])
+    widths.append(WIDTH - _INDENT - sum(width + _GAP for width in widths))
     lines = []
     for row in body:
-        head = " " * indent + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        lines += wrapped(row[-1], head, " " * len(head))
+        cells = [_broken(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for parts in zip_longest(*cells, fillvalue=""):
+            line = "".join(part.ljust(width + _GAP) for part, width in zip(parts, widths, strict=True))
+            lines.append((" " * _INDENT + line).rstrip())
     return lines
+
+
+def _fitting(widths: list[int]) -> list[int]:
+    while sum(widths) + _GAP * len(widths) > WIDTH - _INDENT - _LAST and max(widths) > _LEAST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _broken(cell: str, width: int) -> list[str]:
+    return textwrap.wrap(cell, max(1, width), break_on_hyphens=False) or [""]
 
 
 def wrapped(text: str, head: str, margin: str) -> list[str]:

@@ -66,8 +66,8 @@ def sinks(screen: Screen, **paths: str | None) -> Sinks:
 
 def writable(path: Path, option: str) -> Path:
     """The file to `put` at, which could be written now. Raises click.BadParameter, which names the option."""
-    target = _real(path)
     try:
+        target = _real(path)
         _try(target)
     except OSError as error:
         reason = f"cannot write {path}: {error.strerror}; name a file in a folder that exists and is writable"
@@ -88,9 +88,7 @@ def _special(target: Path) -> bool:
 def put(target: Path, text: str) -> None:
     """Write all of it; a reader never sees half. Raises OSError."""
     if _special(target):
-        # Whoever reads a pipe may leave early, as from stdout.
-        with contextlib.suppress(BrokenPipeError):
-            target.write_text(text, encoding="utf-8")
+        _put_directly(target, text)
         return
     staging = _beside(target)
     try:
@@ -98,6 +96,15 @@ def put(target: Path, text: str) -> None:
         staging.replace(target)
     finally:
         staging.unlink(missing_ok=True)
+
+
+def _put_directly(target: Path, text: str) -> None:
+    """Whoever reads a pipe may leave early, as from stdout."""
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            target.write_text(text, encoding="utf-8")
+    except OSError as error:  # which does not say where
+        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 def _try(target: Path) -> None:

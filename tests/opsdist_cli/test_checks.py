@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -117,3 +118,35 @@ def test_what_cannot_be_done_is_usage(arguments: tuple[str, ...], words: str) ->
     done = opsdist("suite", "node", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
+
+
+@pytest.fixture
+def fleet(sick: Path, well: Path, tmp_path: Path) -> list[str]:
+    others = []
+    for name in ("well2", "well3"):
+        shutil.copytree(well, tmp_path / name)
+        others += ["--from", str(tmp_path / name)]
+    return ["--from", str(sick), "--from", str(well), *others]
+
+
+def test_of_several_hosts_each_is_named(fleet: list[str]) -> None:
+    done = opsdist("suite", "node", *fleet)
+    assert "sick: the network port of npu3 has no link" in done.stdout
+    (passed,) = [line for line in done.stdout.splitlines() if line.startswith("pass   ascend.link_down")]
+    assert "well,well[2-3]: " in passed
+    assert "ascend.link_down sick npu3: " in opsdist("suite", "node", *fleet, "--format", "nagios").stdout
+    assert 'name="ascend.link_down sick npu3"' in opsdist("suite", "node", *fleet, "--junit", "-").stdout
+
+
+def test_a_host_is_compared_with_its_own_earlier_look(fleet: list[str], sick: Path, well: Path) -> None:
+    done = opsdist("info", *fleet, "--since", str(sick), "--since", str(well))
+    assert "since.host on well[2-3]: not compared: the earlier looks are of sick, well" in " ".join(done.stdout.split())
+    done = opsdist("info", "--from", str(sick), "--since", str(well))
+    assert "since.host: compared with well" in done.stdout
+
+
+def test_a_prolog_is_not_kept_from_its_own_expectation(well: Path, tmp_path: Path) -> None:
+    expected = str(tmp_path / "good.json")
+    assert opsdist("info", "--from", str(well), "--save-expect", expected).returncode == 0
+    done = opsdist("suite", "node", "--from", str(well), "--format", "slurm-prolog", "--expect", expected)
+    assert (done.returncode, done.stdout) == (0, "")

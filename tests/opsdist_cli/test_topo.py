@@ -133,3 +133,12 @@ def test_what_cannot_be_done_is_usage(arguments: tuple[str, ...], words: list[st
     done = topo(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert all(word in done.stderr for word in words)
+
+
+def test_two_things_cannot_go_to_stdout(hosts: list[Path], tmp_path: Path) -> None:
+    done = topo("--from", hosts[0], "--format", "svg", "--json", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot both go to stdout" in done.stderr
+    done = topo("--from", hosts[0], "--format", "svg", "--output", tmp_path / "x.svg", "--json", "-")
+    record_of(done.stdout)
+    assert (tmp_path / "x.svg").read_text().startswith("<svg")

@@ -46,7 +46,7 @@ def _short(case: Case) -> Iterator[Judged]:
         if amount < least * expected:
             sure = amount < least * rated or amount >= _SURE * expected
             shown = evidence(reading, "hbm_mb_total", least * expected, "MindCluster: 95 % of what the model has")
-            message = f"{name} has {amount:g} MB of memory, less than 95 % of {expected:g}"
+            message = f"{name} has {amount:g} MB of memory, less than {least * 100:g} % of {expected:g}"
             yield broken(message, shown, name, status=Status.FAIL if sure else Status.WARN)
         else:
             yield ok(name)

@@ -53,3 +53,11 @@ def test_control_characters_are_shown() -> None:
 @pytest.mark.parametrize(("numbers", "text"), [([], ""), ([4], "4"), ([0, 1, 2, 3, 8], "0-3,8"), ([1, 3, 4], "1,3-4")])
 def test_ranges(numbers: list[int], text: str) -> None:
     assert ranges(numbers) == text
+
+
+def test_a_wide_column_leaves_room_for_the_last() -> None:
+    lines = table(("hosts", "state"), [[", ".join(f"rack{n}-node[1-4]" for n in range(40)), "a b"], ["x\x1b[31m", "c"]])
+    assert max(map(len, lines)) < 100
+    assert lines[1].endswith("a b")
+    assert lines[2].strip().startswith("rack")
+    assert lines[-1].split() == ["x\\x1b[31m", "c"]

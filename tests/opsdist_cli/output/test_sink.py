@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from opsdist_cli.output.sink import sinks
+from opsdist_cli.output.sink import put, sinks
 from opsdist_cli.screen import Screen
 from tests.opsdist_cli.records import perf_record, row
 
@@ -87,3 +87,8 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
 def test_every_format_can_be_written(tmp_path: Path) -> None:
     sinks(Screen(), json=str(tmp_path / "j"), csv=str(tmp_path / "c"), junit=str(tmp_path / "x")).write(RECORD)
     assert [(tmp_path / name).read_text()[:5] for name in "jcx"] == ['{\n "s', "backe", "<?xml"]
+
+
+def test_where_there_is_no_room_is_said() -> None:
+    with pytest.raises(OSError, match="/dev/full"):
+        put(Path("/dev/full"), "x" * 100_000)
