@@ -74,6 +74,7 @@ def _of_texts(name: str, files: list[Path]) -> Recorded:
     remarks = [f"{file}: no output that opsdist knows by its name" for file in found.strange]
     remarks += [f"{file}: another file has answered the same question" for file in found.twice]
     remarks += [f"{file}: it cannot be read, or is larger than 64 MiB" for file, text in read.items() if text is None]
+    remarks += found.doubts
     if found.unknown:
         remarks.append(f"outputs of commands that opsdist does not know: {', '.join(found.unknown)}")
     useless = not (found.files or found.commands or found.environ)

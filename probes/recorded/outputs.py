@@ -1,8 +1,8 @@
 """Single outputs in a folder, each in a file named after its tool: which command or file of the host each of them is.
 
-A name begins with the tool and its question, as `hccn_link_stat`, and goes on as it likes; a number after `npu`, `dev`
-or `gpu` says which device it is about. Where several files answer the same question about no device in particular,
-they are those of devices 0, 1 and so on, in the order of their names.
+A name begins with the tool and its question, as `hccn_link_stat`, and goes on as it likes. Which device it is about is
+said by the text, else by the name: see `devices`. Where several files answer the same question about no device in
+particular, they are those of devices 0, 1 and so on, in the order of their names.
 May import: probes.
 """
 
@@ -13,9 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from probes.host import Answer
-from probes.recorded import transcript, variables
-
-_DEVICE = re.compile(r"(?<![a-z])(?:npu|dev|device|gpu)_?(\d{1,2})(?![0-9a-z])")
+from probes.recorded import devices, transcript, variables
 
 COMMANDS: Mapping[str, str] = {
     "npu-smi_info_l": "npu-smi info -l",
@@ -148,7 +146,8 @@ _BY_DEVICE = re.compile(r"^/sys/bus/pci/devices/[^/]+/(infiniband|net)/(.*)$")
 @dataclass(slots=True)
 class Outputs:
     """What a folder holds of a host. `strange`: names that mean nothing here. `twice`: files that answer what another
-    one has answered. `unknown`: programs in transcripts, of whose outputs nothing is known."""
+    one has answered. `unknown`: programs in transcripts, of whose outputs nothing is known. `doubts`: what does not
+    fit together, or cannot be told apart, in words."""
 
     files: dict[str, str] = field(default_factory=dict)
     commands: dict[str, Answer] = field(default_factory=dict)
@@ -156,21 +155,44 @@ class Outputs:
     strange: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """`device`: the one in its name."""
+
+    name: str
+    text: str
+    device: int | None
 
 
 def gather(texts: Iterable[tuple[str, str]]) -> Outputs:
     """Texts by the names of their files. Those whose device is named are placed first."""
     found = Outputs()
-    ordered = sorted(texts, key=lambda named: (_DEVICE.search(named[0]) is None, named[0]))
-    for name, text in ordered:
-        if not name.startswith(NO_PROBES) and not _place(found, name, text):
-            found.strange.append(name)
+    held = dict(texts)
+    named = devices.of_names(held)
+    files = [_File(name, text, named.get(name, _alone(name))) for name, text in held.items()]
+    for file in sorted(files, key=lambda each: (not devices.is_told(each.text, each.device), each.name)):
+        if not file.name.startswith(NO_PROBES) and not _place(found, file):
+            found.strange.append(file.name)
     if "/etc/rank_table.json" in found.files:
         found.environ.setdefault("RANK_TABLE_FILE", "/etc/rank_table.json")
     return found
 
 
-def _place(found: Outputs, name: str, text: str) -> bool:
+def _alone(name: str) -> int | None:
+    """The device whose number is all that a name has besides the tool and its question."""
+    for tool, questions in QUESTIONS.items():
+        rest = name.removeprefix(tool)
+        asked = next((word for word in questions if rest != name and rest.startswith(word)), None)
+        if asked:
+            return devices.alone(rest.removeprefix(asked))
+    return None
+
+
+def _place(found: Outputs, file: _File) -> bool:
+    name, text = file.name, file.text
     if transcript.is_transcript(text):
         held = transcript.parse(text)
         found.files |= {path: held.files[path] for path in held.files if path not in found.files}
@@ -196,7 +218,11 @@ def _place(found: Outputs, name: str, text: str) -> bool:
             return True
     for beginning, command in COMMANDS.items():
         if name.startswith(beginning) and (line := _filled(command, beginning, name)):
-            return _put(found, line, name, text)
+            if "{device}" in line:
+                _put_of_device(found, line, file)
+            else:
+                _put(found, line, name, text)
+            return True
     return False
 
 
@@ -209,24 +235,33 @@ def _filled(command: str, beginning: str, name: str) -> str | None:
     return question and command.replace("{question}", question)
 
 
-def _put(found: Outputs, line: str, name: str, text: str) -> bool:
+def _put(found: Outputs, line: str, name: str, text: str) -> None:
     answer = Answer(0, text, "")
     if line in _IN_PARTS and line in found.commands:
         found.commands[line] = Answer(0, f"{found.commands[line].stdout}\n{text}", "")
-        return True
-    if "{device}" not in line:
-        if line in found.commands:
-            found.twice.append(name)
-        found.commands.setdefault(line, answer)
-        return True
-    named = _DEVICE.search(name)
-    numbers = [int(named[1])] if named else range(1000)
-    free = next((full for number in numbers if (full := line.format(device=number)) not in found.commands), None)
-    if free is None:
+        return
+    if line in found.commands:
         found.twice.append(name)
-    else:
-        found.commands[free] = answer
-    return True
+    found.commands.setdefault(line, answer)
+
+
+def _put_of_device(found: Outputs, line: str, file: _File) -> None:
+    own = line.startswith(devices.TOOLS)
+    parts, count = devices.parts(line, file.text, file.device) if own else ([devices.Part(None, None, file.text)], 1)
+    if count > 1:
+        found.doubts.append(f"{file.name}: {count} answers, of no device that is named; only the first is looked at")
+    for part in parts:
+        if None not in (part.device, file.device) and part.device != file.device:
+            told = f"its text is about device {part.device} and its name about {file.device}; the text counts"
+            found.doubts.append(f"{file.name}: {told}")
+        device = file.device if part.device is None else part.device
+        full = line if part.chip is None else line.replace(" -c 0", f" -c {part.chip}")
+        numbers = range(1000) if device is None else [device]
+        free = next((each for number in numbers if (each := full.format(device=number)) not in found.commands), None)
+        if free is None:
+            found.twice.append(file.name)
+        else:
+            found.commands[free] = Answer(0, part.text, "")
 
 
 def _dumped(found: Outputs, dump: list[tuple[str, str]]) -> None:

@@ -7,11 +7,13 @@ May import: probes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from probes.host import Answer
 from probes.recorded.commandline import prompt_of, words_of
+from probes.recorded.devices import by_chip
 from probes.tool_text import clean
 
 _PROGRAMS = frozenset({
@@ -21,6 +23,8 @@ _PROGRAMS = frozenset({
 })  # fmt: skip
 
 
+_OF_CARD = re.compile(r"npu-smi info -t (?!board )\S+ -i \d+|npu-smi info -i \d+ -t (?!board$)\S+")
+"""Asked of a card, which answers for each of its chips."""
 _IN_PARTS = ("pip list", "pip3 list")
 """Asked several times, each time for a part: `pip list | grep torch`."""
 
@@ -52,6 +56,10 @@ def parse(text: str) -> Transcript:
     for typed in list(found.commands):
         if typed.startswith("nvidia-smi -q -d "):  # a part of what is asked for
             found.commands.setdefault("nvidia-smi -q", found.commands[typed])
+        elif _OF_CARD.fullmatch(typed) and len(chips := by_chip(found.commands[typed].stdout)) > 1:
+            del found.commands[typed]
+            for chip, told in chips.items():
+                found.commands.setdefault(f"{typed} -c {chip}", Answer(0, told, ""))
     return found
 
 
