@@ -78,7 +78,9 @@ MEMORY: Mapping[str, Put] = {
     "hbm_clock_speed": amount_as("hbm_mhz"),
     "hbm_capacity": amount_as("hbm_mb_total"),
     "hbm_manufacturer_id": text_as("hbm_manufacturer"),
+    "hbm_temperature": momentary_as("hbm_temperature_c"),
 }
+TEMPERATURE: Mapping[str, Put] = {"npu_temperature": momentary_as("temperature_c")}
 SUPER_POD: Mapping[str, Put] = {
     # Of one device alone, so that hosts are not compared by it.
     "sdid": momentary_as("sdid"),
@@ -164,6 +166,7 @@ parse_board = _by_key(BOARD)
 parse_common = _by_key(COMMON)
 parse_usages = _by_key(USAGES)
 parse_memory = _by_key(MEMORY)
+parse_temperature = _by_key(TEMPERATURE)
 parse_super_pod = _by_key(SUPER_POD)
 parse_health = answer(_fill_health)
 parse_events = answer(_fill_events)

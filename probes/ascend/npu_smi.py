@@ -18,6 +18,7 @@ from probes.ascend.npu_details import (
     parse_links,
     parse_memory,
     parse_super_pod,
+    parse_temperature,
     parse_usages,
 )  # fmt: skip
 from probes.ascend.npu_lists import parse_list, parse_lspci, parse_map
@@ -53,6 +54,7 @@ CHIP_QUERIES = (
     Query("common", "info -t common {chip}", parse_common),
     Query("usages", "info -t usages {chip}", parse_usages),
     Query("memory", "info -t memory {chip}", parse_memory),
+    Query("temperature", "info -t temp {chip}", parse_temperature),
     Query("ecc", "info -t ecc {chip}", parse_counters),
     Query("hccs", "info -t hccs {chip}", parse_links),
     Query("sio", "info -t sio-info {chip}", parse_counters),

@@ -12,7 +12,11 @@ from suites.checks.readings import Reading, evidence, of_devices, untold, value
 from suites.checks.rule import Case, Judged, Rule, Scope, Threshold, broken, ok
 from suites.report import Status
 
-_BAD = {"warning": Status.WARN, "alarm": Status.FAIL, "critical": Status.FAIL}
+_BAD = {
+    "unknown": Status.WARN, "offline": Status.WARN, "warning": Status.WARN, "alarm": Status.FAIL,
+    "critical": Status.FAIL,
+}  # fmt: skip
+"""Unknown: "the device does not exist or is not started"."""
 _LOADS = ("aicore_percent", "npu_percent", "aicube_percent")
 
 
@@ -36,8 +40,8 @@ def _health(case: Case) -> Iterator[Judged]:
 def _worst(device: Device) -> Reading | None:
     """The answer that tells of bad health, where one does."""
     told = [reading for query in ("health", "info") if (reading := told_by(device, "health", query))]
-    bad = [reading for reading in told if str(value(reading, "health")).lower() in _BAD]
-    return next(iter((*bad, *told)), None)
+    order = (Status.FAIL, Status.WARN, None)
+    return min(told, key=lambda reading: order.index(_BAD.get(str(value(reading, "health")).lower())), default=None)
 
 
 def _codes(device: Device) -> dict[str, list[str]]:
@@ -65,15 +69,15 @@ def _fault_codes(case: Case) -> Iterator[Judged]:
 
 
 def _temperature(case: Case) -> Iterator[Judged]:
-    most = case.limits["most"]
     for name, device in each(case.facts):
-        if reading := told_by(device, "temperature_c", "common", "info"):
-            degrees = value(reading, "temperature_c")
-            if degrees > most:
-                shown = evidence(reading, "temperature_c", most)
-                yield broken(f"{name} has {degrees:g} degrees Celsius, more than {most:g}", shown, name)
-            else:
-                yield ok(name)
+        for key, limit, what in (("temperature_c", "most", name), ("hbm_temperature_c", "hbm", f"{name}'s memory")):
+            if reading := told_by(device, key, "common", "temperature", "memory", "info"):
+                degrees, most = value(reading, key), case.limits[limit]
+                if degrees > most:
+                    shown = evidence(reading, key, most)
+                    yield broken(f"{what} has {degrees:g} degrees Celsius, more than {most:g}", shown, name)
+                else:
+                    yield ok(name)
 
 
 def _clock(case: Case) -> Iterator[Judged]:
@@ -154,7 +158,8 @@ RULES = (
     Rule(
         name="ascend.health_bad",
         summary="the health of every NPU is OK",
-        why="The driver sums up the faults of a chip in this word; with Alarm or Critical it is not to be used.",
+        why="The driver sums up the faults of a chip in this word; with Alarm or Critical it is not to be used. "
+        "Unknown means that the chip is not there or has not started.",
         remedy="`npu-smi info -t health -i CARD -c CHIP` has the codes, Huawei's list of health management faults what "
         "to do for each; take the host out, reset the chip (`npu-smi set -t reset -i CARD -c CHIP`) or boot, and "
         "replace the card when it comes again",
@@ -180,7 +185,10 @@ RULES = (
         status=Status.WARN,
         needs=("accelerators",),
         judge=_temperature,
-        thresholds={"most": Threshold(85, "degrees Celsius", f"NPUs throttle above it: {_COMMUNITY}")},
+        thresholds={
+            "most": Threshold(85, "degrees Celsius", f"NPUs throttle above it: {_COMMUNITY}"),
+            "hbm": Threshold(95, "degrees Celsius", "HBM is made for up to 95 degrees (JEDEC JESD238)"),
+        },
     ),
     Rule(
         name="ascend.clock_throttled",

@@ -45,8 +45,16 @@ def test_the_worse_of_two_answers_counts() -> None:
     assert finding.subject["device"] == "npu1"
 
 
-def test_unknown_health_is_no_verdict() -> None:
-    assert ruled("ascend.health_bad", facts_of({"npu-smi info": table([rows(0, "UNKNOWN")])})) == []
+@pytest.mark.parametrize("word", ["UNKNOWN", "Offline"])
+def test_a_chip_that_did_not_start_has_no_health(word: str) -> None:
+    (finding,) = ruled("ascend.health_bad", facts_of({"npu-smi info": eight(npu2=rows(2, word))}))
+    assert (finding.status, finding.subject["device"]) == (Status.WARN, "npu2")
+    assert statuses(ruled("ascend.health_bad", asked("health", f"\tHealth Status : {word}\n"))) == [Status.WARN]
+    both = {"npu-smi info": table([rows(0, "Alarm")]), "npu-smi info -t health -i 0 -c 0": f"Health : {word}\n"}
+    assert statuses(ruled("ascend.health_bad", facts_of(both))) == [Status.FAIL]
+
+
+def test_health_that_cannot_be_asked_for_is_no_verdict() -> None:
     (finding,) = ruled("ascend.health_bad", asked("health", "This device does not support querying health.\n"))
     assert finding.status is Status.SKIP
 
@@ -66,6 +74,19 @@ def test_heat_is_named_with_its_line_and_limit() -> None:
     assert (finding.status, finding.subject["device"]) == (Status.WARN, "npu6")
     assert (finding.evidence["value"], finding.evidence["threshold"]) == (91, 85)
     assert statuses(ruled("ascend.temperature_high", facts_of({"npu-smi info": eight()}))) == [Status.PASS]
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "status"),
+    [
+        ("memory", "HBM Temperature(C) : 105", Status.WARN),
+        ("memory", "HBM Temperature(C) : 90", Status.PASS),
+        ("temp", "NPU Temperature (C) : 101", Status.WARN),
+        ("temp", "NPU Temperature (C) : 50", Status.PASS),
+    ],
+)
+def test_heat_that_other_questions_tell(question: str, line: str, status: Status) -> None:
+    assert statuses(ruled("ascend.temperature_high", asked(question, f"\t{line}\n"))) == [status]
 
 
 def common(load: int, now: int, temperature: int = 50, power: float = 100, rated: int = 1800) -> dict[str, Any]:
