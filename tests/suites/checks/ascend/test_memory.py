@@ -66,6 +66,11 @@ def test_memory_that_is_held_for_no_process() -> None:
     assert (finding.status, finding.subject["device"], finding.evidence["value"]) == (Status.WARN, "npu1", 30750)
 
 
+def test_memory_of_cores_that_work_is_not_held() -> None:
+    at_work = rows(0, hbm="60873/ 65536").replace("| 0           0 ", "| 98          0 ")
+    assert ruled("ascend.hbm_held", facts_of({"npu-smi info": table([at_work], idle(0))})) == []
+
+
 def test_what_the_driver_takes_is_not_held() -> None:
     facts = facts_of({"npu-smi info": table([rows(0, hbm="3430 / 65536")], idle(0))})
     assert statuses(ruled("ascend.hbm_held", facts)) == [Status.PASS]
