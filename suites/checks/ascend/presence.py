@@ -160,19 +160,25 @@ def _places(facts: Facts, source: str) -> set[Any]:
 
 
 def _gone(case: Case) -> Iterator[Judged]:
-    """By each source that was asked both times."""
+    """By each source that was asked both times; an NPU that several of them miss is gone once."""
+    known = {device["bus"]: name for facts in (case.facts, case.earlier) for name, device in each(facts)}
+    gone: dict[str, dict[str, Any]] = {}
+    asked = False
     for source in _SOURCES:
         before, now = (of_host(facts, "ascend", source) for facts in (case.earlier, case.facts))
         if before is None or now is None or value(now, "count") is None:
             continue
-        gone = sorted(_places(case.earlier, source) - _places(case.facts, source))
-        for place in gone:
-            what = f"the NPU at {place}" if isinstance(place, str) else f"npu{place}"
+        asked = True
+        for place in _places(case.earlier, source) - _places(case.facts, source):
+            name = known.get(place, place) if isinstance(place, str) else f"npu{place}"
             shown = {"command": now["source"], "value": value(now, "count"), "earlier": value(before, "count")}
-            message = f"{what} was there at the earlier look, and is gone"
-            yield broken(message, shown, None if isinstance(place, str) else what)
-        if not gone:
-            yield ok()
+            gone.setdefault(name, shown)
+    for name in sorted(gone):
+        npu = name if name.startswith("npu") else None
+        message = f"{npu or f'the NPU at {name}'} was there at the earlier look, and is gone"
+        yield broken(message, gone[name], npu)
+    if asked and not gone:
+        yield ok()
 
 
 def _ids(case: Case) -> Iterator[Judged]:
