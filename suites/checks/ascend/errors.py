@@ -42,7 +42,7 @@ class Counted:
     @property
     def what(self) -> str:
         link = re.match(r"link(\d+)_", self.name)
-        return self.key.replace("_", " ") + (f" of HCCS link {int(link[1]) + 1}" if link else "")
+        return self.key.replace("_", " ") + (f" of HCCS link {link[1]}" if link else "")
 
     def shown(self, threshold: Any = None, source: str | None = None) -> dict[str, Any]:
         found = evidence(self.reading, self.name, threshold, source)
@@ -232,8 +232,8 @@ RULES = (
         name="ascend.hccs_errors_growing",
         summary="errors and retries of HCCS links do not grow",
         why="Healthy links have none; each retry holds up all who share the link, long before it is unhealthy.",
-        remedy="`npu-smi info -t hccs -i CARD -c CHIP` names the link and its first bad lane; boot the host, reseat "
-        "the module, and replace it when errors grow again",
+        remedy="`npu-smi info -t hccs -i CARD -c CHIP` names the first bad link (as lane, from 0); boot the host, "
+        "reseat the module, and replace it when errors grow again",
         status=Status.WARN,
         needs=("accelerators",),
         judge=_growing({"hccs": _LINK_ERRORS["hccs"], "xlink": _LINK_ERRORS["xlink"]}),

@@ -24,7 +24,7 @@ def _health(case: Case) -> Iterator[Judged]:
         elif word.upper() in ("NOK", "NOT OK"):
             lane = value(reading, "first_error_lane")
             shown = {**evidence(reading, "health"), "first_error_lane": lane}
-            where = "" if lane is None else f", first at port {lane}"
+            where = "" if lane is None else f", first at link {lane}"
             yield broken(f"the HCCS links of {name} are not healthy{where}", shown, name)
 
 
@@ -44,7 +44,11 @@ def _lanes(case: Case) -> Iterator[Judged]:
 def _lost(name: str, own: Sequence[int], full: int) -> Iterator[tuple[int, str, Status]]:
     for link, count in enumerate(own):
         if 0 < count < full:
-            yield link, f"HCCS link {link + 1} of {len(own)} of {name} has {count} of {full:g} lanes", Status.FAIL
+            yield (
+                link,
+                f"HCCS link {link} (of 0 to {len(own) - 1}) of {name} has {count} of {full:g} lanes",
+                Status.FAIL,
+            )
 
 
 def _dark(name: str, lanes: Mapping[str, Sequence[int]], healthy: bool) -> Iterator[tuple[int, str, Status]]:
@@ -57,7 +61,7 @@ def _dark(name: str, lanes: Mapping[str, Sequence[int]], healthy: bool) -> Itera
             continue
         wired = any(others[link] for others in siblings)
         if wired or not siblings or not healthy:
-            message = f"HCCS link {link + 1} of {len(own)} of {name} is not up: it has no lane"
+            message = f"HCCS link {link} (of 0 to {len(own) - 1}) of {name} is not up: it has no lane"
             yield link, message, Status.FAIL if wired or not healthy else Status.WARN
 
 

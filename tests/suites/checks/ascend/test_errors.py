@@ -115,7 +115,7 @@ def test_without_an_earlier_look_nothing_is_said(rule: str) -> None:
 def test_growing_errors_name_the_link_and_its_first_bad_lane() -> None:
     before, after = counted("hccs", links([4, 4])), counted("hccs", links([4, 4], "NOK", error=[0, 9]))
     (finding,) = ruled("ascend.hccs_errors_growing", after, earlier=before)
-    assert finding.message == "npu0: error count of HCCS link 2 grew by 9 to 9"
+    assert finding.message == "npu0: error count of HCCS link 1 grew by 9 to 9"
     assert finding.evidence["first_error_lane"] == 4
 
 
@@ -128,7 +128,7 @@ def test_counts_since_the_start_are_told_and_no_fault() -> None:
 
 def test_a_link_that_counted_more_than_its_peers() -> None:
     found = fleet("ascend.errors_stand_out", a=counted("hccs", links([4] * 7, error=[0, 0, 0, 0, 412, 0, 0])))
-    assert [finding.message for finding in found] == ["npu0: error count of HCCS link 5 is 412, and of its peers 0"]
+    assert [finding.message for finding in found] == ["npu0: error count of HCCS link 4 is 412, and of its peers 0"]
 
 
 def test_a_device_on_another_host_that_counted_more_than_its_peers() -> None:

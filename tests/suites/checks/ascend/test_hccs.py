@@ -28,7 +28,7 @@ def pod(pod_id: int, *sdids: int) -> dict[str, Any]:
 def test_links_that_are_not_healthy_name_the_first_port() -> None:
     (finding,) = ruled("ascend.hccs_bad", chips(links([4] * 7), links([4] * 7, "NOK")))
     assert (finding.status, finding.subject["device"]) == (Status.FAIL, "npu1")
-    assert finding.message == "the HCCS links of npu1 are not healthy, first at port 4"
+    assert finding.message == "the HCCS links of npu1 are not healthy, first at link 4"
 
 
 def test_healthy_links_pass() -> None:
@@ -41,14 +41,14 @@ def test_healthy_links_pass() -> None:
 def test_a_link_with_fewer_lanes_fails(name: str) -> None:
     told = links([4, 4, 2, 4], name=name)
     (finding,) = ruled(LANES, facts_of({f"npu-smi info -t {name} -i 0 -c 0": told}))
-    assert (finding.status, finding.message) == (Status.FAIL, "HCCS link 3 of 4 of npu0 has 2 of 4 lanes")
+    assert (finding.status, finding.message) == (Status.FAIL, "HCCS link 2 (of 0 to 3) of npu0 has 2 of 4 lanes")
     assert finding.evidence["line"].startswith(f"{name} lane mode")
 
 
 def test_a_link_that_siblings_have_and_this_one_has_not_fails() -> None:
     (finding,) = ruled(LANES, chips(links([4, 4, 4]), links([4, 0, 4])))
     assert (finding.status, finding.subject["device"]) == (Status.FAIL, "npu1")
-    assert "link 2 of 3" in finding.message
+    assert "link 1 (of 0 to 2)" in finding.message
 
 
 @pytest.mark.parametrize(
