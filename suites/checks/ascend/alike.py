@@ -66,8 +66,8 @@ RULES = (
         name="ascend.board_firmware_differs",
         summary="all NPUs run one version of firmware",
         why="A card that was changed or left out of an upgrade behaves otherwise, and HCCL may refuse it (EI0008).",
-        remedy="upgrade the firmware of the host that differs with the package of the others (`npu-smi upgrade -b` "
-        "shows versions), then power it off and on",
+        remedy="upgrade the firmware of the host that differs with the package of the others (`upgrade-tool "
+        "--device_index -1 --component -1 --version` shows versions), then power it off and on",
         status=Status.WARN,
         needs=("accelerators",),
         judge=_alike("the firmware of NPUs", _firmware),

@@ -65,8 +65,8 @@ def _firmware(case: Case) -> Iterator[Judged]:
     else:
         by = " and ".join(f"the {name}'s" for name, _, _ in said)
         shown = {
-            "file": driver["source"], "line": driver["lines"].get("version"), "value": f"driver {mine}, firmware "
-        "{theirs}",
+            "file": driver["source"], "line": driver["lines"].get("version"),
+            "value": f"driver {mine}, firmware {theirs}",
             "threshold": [each["value"] for _, _, each in said], "source": [each.get("line") for _, _, each in said],
         }  # fmt: skip
         message = f"driver {mine} and firmware {theirs} do not work together by {by} own list"

@@ -186,8 +186,9 @@ RULES = (
         summary="NPUs of a host reach each other by links as good as those of their siblings",
         why="A path that should be HCCS and is SYS goes over PCIe and between sockets, with a tenth of the bandwidth; "
         "all rings through it are as slow.",
-        remedy="see `npu-smi info -t hccs -i CARD -c CHIP` for links that are not up; boot the host so that they are "
-        "trained again, and reseat or replace the module when they stay down",
+        remedy="see `npu-smi info -t hccs -i CARD -c CHIP` (950: `hccn_tool -i N -ub_connect -g`) for links that "
+        "are not up; boot the host so that they are trained again, and reseat or replace the module when they stay "
+        "down",
         status=Status.FAIL,
         needs=("accelerators",),
         judge=_weak,

@@ -68,6 +68,12 @@ def test_driver_and_firmware(driver: str, firmware: str, status: Status) -> None
     assert statuses(ruled("ascend.firmware_incompatible", pair(driver, firmware))) == [status]
 
 
+def test_both_versions_are_in_the_evidence() -> None:
+    driver = "Version=25.1.0\ncompatible_version_fw=[7.0.0,7.1.99]\n"
+    (finding,) = ruled("ascend.firmware_incompatible", pair(driver, "Version=7.7.0\n"))
+    assert finding.evidence["value"] == "driver 25.1.0, firmware 7.7.0"
+
+
 def test_one_of_them_alone_is_not_judged() -> None:
     facts = facts_of({}, {DRIVER: "Version=25.1.0\ncompatible_version_fw=[7.0.0,7.1.99]\n"})
     assert ruled("ascend.firmware_incompatible", facts) == []
