@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 _SLOT = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
-_CARD = rf"(?:(?P<device>{_SLOT}).{{0,80}})?"
+_CARD = rf"(?:(?P<device>{_SLOT}).{{0,80}}?)?"
 """The address of the card that a line is about, if it names one."""
 _INSIDE = "veth|docker|br-|virbr|cali|cni|flannel|lxc|vnet|tap|tun|dummy|fwpr|fwln|ifb|wl|lo\\b"
 _PORT = rf"(?<![\w.-])(?!(?:{_INSIDE}))[A-Za-z][\w.-]{{0,20}}"
@@ -42,7 +42,7 @@ PATTERNS = (
     _pattern("xid", "Xid", rf"Xid \((?:PCI:)?(?P<device>{_SLOT})\): ?(?P<code>\d{{1,5}})(?:, (?P<detail>.*))?"),
     _pattern("gpu_lost", "fallen off the bus", rf"NVRM:.{{0,60}}?{_CARD}fallen off the bus"),
     _pattern("gpu_init_failed", "RmInitAdapter failed", rf"NVRM: GPU (?P<device>{_SLOT}): RmInitAdapter failed"),
-    _pattern("driver_mismatch", "API mismatch", r"NVRM: API mismatch(?P<detail>.*)"),
+    _pattern("driver_mismatch", "API mismatch", r"NVRM: API mismatch:? *(?P<detail>.*)"),
     _pattern(
         "fabric_manager_error", "[ERROR]",
         r"^\[[^\]]{1,40}\] \[ERROR\] \[tid \d{1,9}\] (?P<detail>.*?NVSwitch (?:non-)?fatal error (?P<code>\d{1,6})"
@@ -60,10 +60,19 @@ PATTERNS = (
     _pattern("module_error", "Port module event[error]", rf"{_CARD}Port module event\[error\]: (?P<detail>.*)"),
     _pattern("temperature", "High temperature on sensors", rf"{_CARD}High temperature on sensors(?P<detail>.*)"),
     _pattern(
+        "transmit_timeout", "NETDEV WATCHDOG",
+        rf"(?P<device>{_PORT})(?: \([a-z]+\))?: NETDEV WATCHDOG: .*transmit queue .*timed out",
+    ),
+    _pattern(
         "transmit_timeout", "transmit queue",
         rf"NETDEV WATCHDOG: (?:CPU: \d+: )?(?P<device>{_PORT}) .*transmit queue .*timed out",
     ),
     _pattern("transmit_timeout", "TX timeout", rf"{_CARD}TX timeout (?:detected|on queue)"),
+    _pattern("temperature", "Health issue observed", rf"{_CARD}Health issue observed, (?P<detail>[Hh]igh temp.*)"),
+    _pattern(
+        "nic_health", "Health issue observed",
+        rf"{_CARD}Health issue observed, (?P<detail>.{{1,80}}?, severity\([0-3]\).*)",
+    ),
     _pattern(
         "nic_health", "mlx5_core",
         rf"mlx5_core (?P<device>{_SLOT}).{{0,100}}?(?P<detail>health compromised.*|Fatal error \d.*|"
@@ -86,7 +95,14 @@ PATTERNS = (
         "gpu_memory_uncorrected", "uncorrectable",
         rf"amdgpu (?P<device>{_SLOT}).*?(?P<detail>[1-9]\d* uncorrectable .*)",
     ),
-    _pattern("gpu_ring_timeout", "timeout", rf"amdgpu (?P<device>{_SLOT}).*?(?P<detail>ring \S+ timeout.*)"),
+    _pattern(
+        "gpu_reset_failed", "amdgpu",
+        rf"amdgpu (?P<device>{_SLOT}).*?(?P<detail>GPU (?:[Rr]ecovery [Ff]ailed|reset\(\d+\) failed).*)",
+    ),
+    _pattern(
+        "gpu_ring_timeout", "timeout",
+        rf"amdgpu(?: (?P<device>{_SLOT})|_job_timedout).*?(?P<detail>ring \S+ timeout.*)",
+    ),
     _pattern(
         "pcie_link_down", "pciehp",
         rf"(?P<device>{_SLOT}): pciehp: (?P<detail>Slot\([^)]*\): (?:Link Down|Card not present))",

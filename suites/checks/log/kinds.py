@@ -103,6 +103,12 @@ KINDS = (
         "see in `dmesg` what came before it; look at `amd-smi metric --ecc` and `amd-smi bad-pages`",
     ),
     Kind(
+        "gpu_reset_failed", "the driver could not bring a GPU back by a reset", Status.FAIL,
+        "every GPU came back after a reset",
+        "The GPU stays hung, and every job that opens it fails or waits.",
+        _POWER_CYCLE,
+    ),
+    Kind(
         "gpu_memory_uncorrected", "a GPU has had memory errors that could not be corrected", Status.FAIL,
         "no GPU has had memory errors that could not be corrected",
         "Data may be wrong, and the driver retires the pages at the next reset.",

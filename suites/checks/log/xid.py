@@ -33,21 +33,21 @@ _REMARK = "no need to act now; see that it stays rare"
 _NVLINK = "look at `nvidia-smi nvlink -s` and -e of all GPUs and at the fabric manager's log; reset all GPUs together"
 
 _GROUPS = (
-    (("the GPU's power cable is not connected",), Status.FAIL, _ISOLATE, (54,)),
-    (("the GPU is lost until a reboot",), Status.FAIL, _REBOOT, (79, 151, 168)),
+    ("the GPU's power cable is not connected", Status.FAIL, _ISOLATE, (54,)),
+    ("the GPU is lost until a reboot", Status.FAIL, _REBOOT, (79, 151, 168)),
     (
-        ("the GPU has to be reset",),
+        "the GPU has to be reset",
         Status.FAIL,
         _RESET,
         (48, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158),
     ),
-    (("NVLink failed",), Status.FAIL, _NVLINK, (74, *range(144, 151))),
-    (("most often a program's own fault",), Status.INFO, _APPLICATION, (13, 31, 43, 45, 94, 126)),
-    (("a remark of the driver, which has acted",), Status.INFO, _REMARK, (63, 92, 121, 162, 163)),
+    ("NVLink failed", Status.FAIL, _NVLINK, (74, *range(144, 151))),
+    ("most often a program's own fault", Status.INFO, _APPLICATION, (13, 31, 43, 45, 94, 126)),
+    ("a remark of the driver, which has acted", Status.INFO, _REMARK, (63, 92, 121, 162, 163)),
 )  # fmt: skip
 
 MEANINGS: Mapping[int, Meaning] = {
-    code: Meaning(what, status, remedy) for (what,), status, remedy, codes in _GROUPS for code in codes
+    code: Meaning(what, status, remedy) for what, status, remedy, codes in _GROUPS for code in codes
 }
 _UNKNOWN = Meaning(
     "not in the table of opsdist",

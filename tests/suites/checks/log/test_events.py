@@ -89,6 +89,8 @@ def test_lost_links_of_several_interfaces_are_not_added_up() -> None:
 
 
 CARD = "mlx5_core 0000:3b:00.0"
+LEAK = "QUERY_X(0x755) timeout. Will cause a leak of a command resource"
+HEALTH = "print_health_info:423:(pid 0): Health issue observed, "
 
 
 @pytest.mark.parametrize(
@@ -98,6 +100,16 @@ CARD = "mlx5_core 0000:3b:00.0"
         ("pcie_power_insufficient", Status.INFO, f"{CARD}: Detected insufficient power on the PCIe slot (27W)."),
         ("module_error", Status.FAIL, f"{CARD}: Port module event[error]: module 0, Cable error, High Temperature"),
         ("transmit_timeout", Status.WARN, f"{CARD} ens3: TX timeout detected"),
+        ("transmit_timeout", Status.WARN, f"{CARD} ens3: NETDEV WATCHDOG: CPU: 3: transmit queue 12 timed out 5010 ms"),
+        ("nic_health", Status.FAIL, f"{CARD}: {HEALTH}firmware internal error, severity(3) ERROR:"),
+        ("temperature", Status.WARN, f"{CARD}: {HEALTH}High temperature, severity(2) CRITICAL:"),
+        ("nic_command_timeout", Status.WARN, f"{CARD}: {LEAK}"),
+        ("gpu_reset_failed", Status.FAIL, "amdgpu 0000:c5:00.0: amdgpu: GPU recovery failed!"),
+        (
+            "gpu_ring_timeout",
+            Status.WARN,
+            "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring sdma0 timeout, signaled seq=2",
+        ),
         ("sxid", Status.FAIL, "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"),
         ("sxid", Status.WARN, "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32 egress"),
         ("out_of_memory", Status.WARN, "Out of memory: Killed process 7 (python3)"),
@@ -112,6 +124,24 @@ def test_events_that_say_all_themselves(rule: str, status: Status, line: str) ->
     assert (finding.status, finding.evidence["command"]) == (status, "dmesg")
     assert line in finding.evidence["line"]
     assert statuses(ruled(f"log.{rule}", logged())) == [Status.PASS]
+
+
+def test_a_card_that_remarks_on_its_health_has_not_failed() -> None:
+    facts = logged(f"{CARD}: {HEALTH}PCI poisoned error, severity(4) WARNING:")
+    assert statuses(ruled("log.nic_health", facts)) == [Status.PASS]
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "words"),
+    [
+        ("driver_mismatch", "NVRM: API mismatch: the client has the version 1.2, but", "versions: the client"),
+        ("nic_command_timeout", f"{CARD}: {LEAK}", ": QUERY_X(0x755) timeout"),
+        ("transmit_timeout", f"{CARD} ens3: NETDEV WATCHDOG: transmit queue 1 timed out 5 ms", "at ens3"),
+    ],
+)
+def test_the_words_of_a_line_are_taken_whole(rule: str, line: str, words: str) -> None:
+    (finding,) = ruled(f"log.{rule}", logged(line))
+    assert words in (finding.message or "")
 
 
 @pytest.mark.parametrize(("times", "found"), [(99, []), (100, [Status.WARN])])
