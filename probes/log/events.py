@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from probes.identities import hidden
 from probes.log.patterns import PATTERNS, WORDS, Pattern
@@ -27,13 +29,26 @@ _STAMPS = (
     re.compile(r"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?= )"),
 )
 """What a line of a log begins with: seconds since the boot, or a date in one of the usual forms."""
+_FORMS = ("%a %b %d %H:%M:%S %Y", "%b %d %Y %H:%M:%S", "%Y %b %d %H:%M:%S")
+_BOOT = "Linux version "
+"""The first line of a kernel."""
+_HOUR = 3600.0
+_WRITER = re.compile(
+    r"(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}[.\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?)"
+    r" [\w.-]{1,255} ([^\s:\[]{1,80})(?:\[\d{1,10}\])?: "
+)
+"""In the layout of syslog, which program has written a line."""
+_BELIEVED = frozenset({
+    "kernel", "NetworkManager", "systemd-networkd", "dhcpcd", "nv-fabricmanager", "nvidia-fabricmanager",
+})  # fmt: skip
+"""Another program only quotes what these write: a pattern to look for, or a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
     """`device`: a PCI address, an interface or what else the line names. `code`: the number of an Xid or the like.
     `first` and `last`: when, in the log's own words. `line`: the last of `count` of them, as it stands in `source`;
-    what identifies a machine is hidden."""
+    what identifies a machine is hidden. `burst`: the most of them within an hour between two boots."""
 
     kind: str
     device: str | None
@@ -43,6 +58,7 @@ class LogEvent:
     first: str | None
     last: str | None
     line: str
+    burst: int = 1
     source: str = "dmesg"
 
 
@@ -50,13 +66,47 @@ def find(text: str) -> tuple[LogEvent, ...]:
     """Folded by kind, device and code. One thing may be logged by several programs, in lines of different forms: it is
     counted as often as the form that is there most often."""
     forms: dict[tuple[int, str, str | None, int | None], LogEvent] = {}
-    for number, event in _each(text):
+    recent: dict[tuple[int, str, str | None, int | None], deque[tuple[int, float | None]]] = defaultdict(deque)
+    for number, boot, event in _each(text):
         key = (number, event.kind, event.device, event.code)
         if known := forms.get(key):
-            forms[key] = replace(event, count=known.count + 1, first=known.first)
+            burst = max(known.burst, _within(recent[key], boot, event.last))
+            forms[key] = replace(event, count=known.count + 1, first=known.first, burst=burst)
         elif len(forms) < _MOST:
+            _within(recent[key], boot, event.last)
             forms[key] = event
     return merged(forms.values())
+
+
+def _within(recent: deque[tuple[int, float | None]], boot: int, time: str | None) -> int:
+    """How many there are in the hour up to this one, which is put with them. Without times: since the boot."""
+    now = moment(time)
+    recent.append((boot, now))
+    while recent[0][0] != boot or not _is_near(recent[0][1], now):
+        recent.popleft()
+    return len(recent)
+
+
+def _is_near(then: float | None, now: float | None) -> bool:
+    return then is None or now is None or abs(now - then) <= _HOUR
+
+
+def moment(time: str | None) -> float | None:
+    """A time of a log in seconds, to be compared with others of the same log. One without a year is of a leap year."""
+    if time is None:
+        return None
+    if re.fullmatch(r"\d{1,10}\.\d{1,9}", time):
+        return float(time)
+    for form in _FORMS:
+        for written in (time, f"2000 {time}"):
+            try:
+                return datetime.strptime(written, form).replace(tzinfo=UTC).timestamp()
+            except ValueError:
+                continue
+    try:
+        return datetime.fromisoformat(time.replace(",", ".")).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def merged(events: Iterable[LogEvent]) -> tuple[LogEvent, ...]:
@@ -64,8 +114,9 @@ def merged(events: Iterable[LogEvent]) -> tuple[LogEvent, ...]:
     best: dict[tuple[str, str | None, int | None], LogEvent] = {}
     for event in events:
         key = (event.kind, event.device, event.code)
-        if key not in best or event.count > best[key].count:
-            best[key] = event
+        known = best.get(key, event)
+        more = event if event.count > known.count else known
+        best[key] = replace(more, burst=max(event.burst, known.burst))
     return tuple(best.values())
 
 
@@ -81,11 +132,19 @@ def stamp(line: str) -> str | None:
     return next((match[1].strip() for pattern in _STAMPS if (match := pattern.match(line))), None)
 
 
-def _each(text: str) -> Iterator[tuple[int, LogEvent]]:
+def _each(text: str) -> Iterator[tuple[int, int, LogEvent]]:
+    """(pattern, how many boots came before, event)."""
+    boot = 0
     for line in lines(text):
         line = line[:_LONGEST].strip()
-        if any(word in line for word in WORDS):
-            yield from _event(line)
+        if (_BOOT in line or any(word in line for word in WORDS)) and _is_believed(line):
+            boot += _BOOT in line
+            yield from ((number, boot, event) for number, event in _event(line))
+
+
+def _is_believed(line: str) -> bool:
+    writer = _WRITER.match(line)
+    return writer is None or writer[1] in _BELIEVED
 
 
 def _event(line: str) -> Iterator[tuple[int, LogEvent]]:

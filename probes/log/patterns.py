@@ -60,12 +60,12 @@ PATTERNS = (
     _pattern("module_error", "Port module event[error]", rf"{_CARD}Port module event\[error\]: (?P<detail>.*)"),
     _pattern("temperature", "High temperature on sensors", rf"{_CARD}High temperature on sensors(?P<detail>.*)"),
     _pattern(
-        "transmit_timeout", "NETDEV WATCHDOG",
-        rf"(?P<device>{_PORT})(?: \([a-z]+\))?: NETDEV WATCHDOG: .*transmit queue .*timed out",
-    ),
-    _pattern(
         "transmit_timeout", "transmit queue",
         rf"NETDEV WATCHDOG: (?:CPU: \d+: )?(?P<device>{_PORT}) .*transmit queue .*timed out",
+    ),
+    _pattern(
+        "transmit_timeout", "NETDEV WATCHDOG",
+        rf"(?P<device>{_PORT})(?: \([a-z]+\))?: NETDEV WATCHDOG: .*transmit queue .*timed out",
     ),
     _pattern("transmit_timeout", "TX timeout", rf"{_CARD}TX timeout (?:detected|on queue)"),
     _pattern("temperature", "Health issue observed", rf"{_CARD}Health issue observed, (?P<detail>[Hh]igh temp.*)"),

@@ -95,7 +95,11 @@ def test_lines(line: str, found: tuple[str, str | None, int | None] | None, stam
 
 def test_every_kind_of_event_is_among_these_lines() -> None:
     seen = {found[0] for found in LINES.values() if found}
-    assert {pattern.kind for pattern in PATTERNS} - seen == {"fabric_manager_error", "gpu_ring_timeout"}
+    assert {pattern.kind for pattern in PATTERNS} - seen == {
+        "fabric_manager_error",
+        "gpu_ring_timeout",
+        "gpu_reset_failed",
+    }
 
 
 def test_what_is_said_again_is_counted() -> None:

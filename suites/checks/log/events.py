@@ -111,14 +111,13 @@ def _flapping(case: Case) -> Iterator[Judged]:
     often = case.limits["often"]
     events = _events(case.facts, "link_lost")
     for event in events or ():
-        if event["count"] < often:
+        if event["burst"] < often:
             message = f"{event['device']} lost its link{_times(event)}"
             yield broken(message, _evidence(event, often), event["device"], status=Status.INFO)
         else:
-            message = (
-                f"the link of {event['device']} flaps: it was lost {event['count']} times, last at {event['last']}"
-            )
-            yield broken(message, _evidence(event, often), event["device"])
+            message = f"the link of {event['device']} flaps: it was lost {event['burst']} times within an hour"
+            evidence = {**_evidence(event, often), "value": event["burst"]}
+            yield broken(f"{message}, last at {event['last']}", evidence, event["device"])
     if events == []:
         yield ok()
 
@@ -135,6 +134,7 @@ def _unreadable(case: Case) -> Iterator[Judged]:
         )
 
 
+_FLAPPING = "the count of ib_link_flapping in Azure's HPC health checks; the hour is our own"
 _SPEED = "see under load whether it stays so: `lspci -vvv -s SLOT | grep LnkSta`; a slot may be of an older generation"
 
 
@@ -193,7 +193,7 @@ RULES = (
         status=Status.FAIL,
         needs=("log",),
         judge=_flapping,
-        thresholds={"often": Threshold(5, "losses in the log", "ib_link_flapping of Azure's HPC health checks")},
+        thresholds={"often": Threshold(5, "losses within an hour between two boots", _FLAPPING)},
     ),
     Rule(
         name="log.fabric_manager_error",

@@ -88,6 +88,40 @@ def test_lost_links_of_several_interfaces_are_not_added_up() -> None:
     assert set(statuses(ruled("log.link_flaps", logged(*lines)))) == {Status.INFO}
 
 
+def flapping(lines: list[str]) -> list[Status]:
+    facts = facts_of({}, {"/var/log/syslog": "".join(f"{line}\n" for line in lines)}, sections=("log",))
+    return statuses(ruled("log.link_flaps", facts))
+
+
+@pytest.mark.parametrize(
+    ("stamp", "times", "status"),
+    [
+        ("Dec  {}", [f"1 03:0{minute}:00" for minute in range(5)], Status.FAIL),
+        ("Dec  {}", [f"{day} 03:00:00" for day in range(1, 8)], Status.INFO),
+        ("2026-12-{}.123456+00:00", [f"01T03:0{minute}:00" for minute in range(5)], Status.FAIL),
+        ("2026-12-{}.123456+00:00", [f"0{day}T03:00:00" for day in range(1, 8)], Status.INFO),
+    ],
+)
+def test_losses_over_many_days_are_no_flapping(stamp: str, times: list[str], status: Status) -> None:
+    lines = [f"{stamp.format(time)} n1 kernel: mlx5_core 0000:3b:00.0 ens3: Link down" for time in times]
+    assert flapping(lines) == [status]
+
+
+def test_a_link_that_is_lost_at_every_boot_does_not_flap() -> None:
+    boot = ["n1 kernel: Linux version 9.1 (made up)", "n1 kernel: mlx5_core 0000:3b:00.0 ens3: Link down"]
+    assert flapping([f"Dec  1 03:0{minute}:00 {line}" for minute in range(7) for line in boot]) == [Status.INFO]
+    assert flapping([line for _ in range(7) for line in boot]) == [Status.INFO]
+
+
+def test_what_another_program_quotes_is_no_event() -> None:
+    quoted = 'pattern "NVRM: Xid (PCI:0000:4c:00): 79" leads to a page'
+    for writer in ("monitor.py[811]", "ansible-command"):
+        for time in ("Dec  1 03:00:00", "2026-12-01T03:00:00.000000+00:00"):
+            text = f"{time} n1 {writer}: {quoted}\n"
+            facts = facts_of({}, {"/var/log/syslog": text}, sections=("log",))
+            assert statuses(ruled("log.xid", facts)) == [Status.PASS]
+
+
 CARD = "mlx5_core 0000:3b:00.0"
 LEAK = "QUERY_X(0x755) timeout. Will cause a leak of a command resource"
 HEALTH = "print_health_info:423:(pid 0): Health issue observed, "
