@@ -21,8 +21,8 @@ from probes.visit import Visit
 class PcieDevice:
     """`id`: the PCI address with its domain. `kind`: accelerator, network, bridge or other. Speeds in GT/s, a read
     request in bytes. `upstream`: the bridges above it, the root port first. `access_control`: ACS is on, and traffic to
-    a neighbour goes up to the root port. `source`: `lspci`, or the folder in sysfs. `lines`: fact -> the line of
-    `lspci` it stood in."""
+    a neighbour goes up to the root port. `off_bus`: it no longer answers, as `lspci` sees it. `source`: `lspci`, or the
+    folder in sysfs. `lines`: fact -> the line of `lspci` it stood in."""
 
     id: str
     kind: str
@@ -41,6 +41,7 @@ class PcieDevice:
     relaxed_ordering: bool | None = None
     max_read_request: int | None = None
     access_control: bool | None = None
+    off_bus: bool | None = None
     source: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,11 +86,12 @@ def _from_sysfs(entry: sysfs.Entry, block: Block | None) -> PcieDevice:
         relaxed_ordering=block.relaxed_ordering,
         max_read_request=block.max_read_request,
         access_control=block.access_control,
+        off_bus=block.off_bus,
         lines={name: line for name, line in block.lines.items() if name in _ONLY_LSPCI},
     )
 
 
-_ONLY_LSPCI = ("relaxed_ordering", "max_read_request", "access_control")
+_ONLY_LSPCI = ("relaxed_ordering", "max_read_request", "access_control", "off_bus")
 
 
 def _of_text(blocks: Mapping[str, Block]) -> tuple[PcieDevice, ...]:
@@ -126,5 +128,5 @@ def _from_text(slot: str, block: Block, kind: str, above: tuple[str, ...]) -> Pc
     return PcieDevice(
         slot, kind, block.name, None, block.vendor, None, block.width, block.width_max, block.speed, block.speed_max,
         block.numa_node, above, block.driver, block.virtual_function, block.relaxed_ordering, block.max_read_request,
-        block.access_control, block.source, block.lines,
+        block.access_control, block.off_bus, block.source, block.lines,
     )  # fmt: skip

@@ -26,12 +26,13 @@ _LINK_WIDTH = re.compile(r"Width\s+x(\d{1,2})(?!\d)")
 _BUSES = re.compile(r"Bus:\s*primary=[0-9a-f]+,\s*secondary=([0-9a-f]+),\s*subordinate=([0-9a-f]+)", re.IGNORECASE)
 _READ_REQUEST = re.compile(r"MaxReadReq\s+(\d{1,5})\s+bytes")
 _DENIED = "<access denied>"
+_ALL_ONES = re.compile(r"\(rev ff\)|!!! Unknown header type 7f")
 
 
 @dataclass(slots=True)
 class Block:
     """What one block says. `title` is the class, `name` vendor and device. A bridge leads to the buses from `secondary`
-    to `subordinate`; what is no bridge leads nowhere."""
+    to `subordinate`; what is no bridge leads nowhere. `off_bus`: every register reads all ones."""
 
     title: str
     name: str
@@ -48,6 +49,7 @@ class Block:
     secondary: int = 1
     subordinate: int = 0
     denied: bool = False
+    off_bus: bool = False
     lines: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -86,6 +88,9 @@ def parse(text: str) -> Said:
             said.value(slot.lower() if slot.count(":") == 2 else f"0000:{slot.lower()}", block, line)
         elif block is not None:
             _into(block, line.strip())
+        if block is not None and _ALL_ONES.search(line):
+            block.off_bus = True
+            block.lines["off_bus"] = line.strip()
     return said
 
 

@@ -27,6 +27,15 @@ def rdma_devices(facts: Facts) -> tuple[str, ...] | None:
     return tuple(device["name"] for device in devices if device.get("virtual") not in _SOFTWARE)
 
 
+def port_rate(facts: Facts, slot: str) -> float | None:
+    """Bits per second of the fastest port of the card at this PCI address; None where no port tells."""
+    adapters = (facts.get("rdma") or {}).get("devices") or ()
+    interfaces = (facts.get("network") or {}).get("interfaces") or ()
+    rates = [port["rate_bits_per_second"] for each in adapters if each["pci_slot"] == slot for port in each["ports"]]
+    rates += [8 * (each["speed_bytes_per_second"] or 0) for each in interfaces if each["pci_slot"] == slot]
+    return max(filter(None, rates), default=None)
+
+
 def virtual(facts: Facts) -> bool:
     return bool((facts.get("cpu") or {}).get("virtual_machine"))
 

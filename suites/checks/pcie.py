@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from suites.checks.agreement import Held, grouped, outliers
+from suites.checks.equipment import port_rate
+from suites.checks.rdma.adapters import pcie_rate
 from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok
 from suites.report import Status
 
@@ -15,6 +17,8 @@ _RDMA_VENDORS = frozenset({"15b3"})
 """All cards of Mellanox carry RDMA."""
 _WORDS = {"accelerator": "accelerator", "network": "network card", "bridge": "bridge", "other": "device"}
 _FILES = {"width": "current_link_width", "speed": "current_link_speed"}
+_SLEEPING = 2.5
+"""GT/s of the first generation, to which a GPU without work goes down."""
 _FAST_LINK = 64
 """GT/s times lanes, a third-generation x8 link: what 25 Gb/s and more takes. The small cards on boards have less."""
 
@@ -100,8 +104,8 @@ def _odd(upstream: Sequence[str]) -> range:
 
 def _speed(case: Case) -> Iterator[Judged]:
     """One judgement for all: an idle accelerator lowers its speed, so this is no more than a remark."""
-    known = [device for device in _judged(case.facts) if device["speed"] and device["speed_max"]]
-    slow = [device for device in known if device["speed"] < device["speed_max"]]
+    known = [each for each in _judged(case.facts) if each["speed"] and each["speed_max"] and not _is_idle(case, each)]
+    slow = [each for each in known if each["speed"] < each["speed_max"] and not _holds_up(case.facts, each)]
     if slow:
         names = ", ".join(f"{each['id']} {each['speed']:g} of {each['speed_max']:g} GT/s" for each in slow[:4])
         more = f" and {len(slow) - 4} more" if len(slow) > 4 else ""
@@ -109,6 +113,51 @@ def _speed(case: Case) -> Iterator[Judged]:
         yield broken(message, _evidence(slow[0], "speed", slow[0]["speed_max"]))
     elif known:
         yield ok()
+
+
+def _is_idle(case: Case, device: Device) -> bool:
+    """A GPU of NVIDIA that sleeps at the lowest speed, or of which its own tool tells more."""
+    nvidia = ((case.facts.get("accelerators") or {}).get("nvidia") or {}).get("devices") or ()
+    told = {
+        each["bus"]
+        for each in nvidia
+        if any("pcie_generation_max" in reading["values"] for reading in each["readings"].values())
+    }
+    gpu = device["kind"] == "accelerator" and device["vendor"] == "10de"
+    return gpu and (device["speed"] <= _SLEEPING or device["id"] in told)
+
+
+def _card_speed(case: Case) -> Iterator[Judged]:
+    for device in filter(_is_fast, _judged(case.facts)):
+        speed, most = device["speed"], device["speed_max"]
+        if not speed or not most:
+            continue
+        if _holds_up(case.facts, device):
+            message = f"the PCIe link of {_name(device)} runs at {speed:g} of its {most:g} GT/s"
+            evidence = {**_evidence(device, "speed", most), "source": "what the device itself can do"}
+            yield broken(message, evidence, device["id"])
+        elif speed >= most:
+            yield ok(device["id"])
+
+
+def _holds_up(facts: Facts, device: Device) -> bool:
+    """A card that is slower on PCIe than it can be: not where its slot can do no more, nor where what is left is enough
+    for its ports."""
+    if not _is_fast(device) or device["speed"] >= device["speed_max"]:
+        return False
+    above = {each["id"]: each["speed_max"] for each in _devices(facts)}
+    slot = above.get(device["upstream"][-1]) if device["upstream"] else None
+    rate, carried = port_rate(facts, device["id"]), pcie_rate(f"{device['speed']} GT/s", device["width"])
+    return not (slot and slot <= device["speed"]) and not (rate and carried and rate <= carried)
+
+
+def _off_bus(case: Case) -> Iterator[Judged]:
+    for device in _devices(case.facts):
+        if device["off_bus"]:
+            message = f"{_name(device)} is off the bus: all its registers read as ones"
+            yield broken(message, _evidence(device, "off_bus", False), device["id"])
+        elif device["off_bus"] is False:
+            yield ok(device["id"])
 
 
 def _access_control(case: Case) -> Iterator[Judged]:
@@ -240,6 +289,27 @@ RULES = (
         status=Status.INFO,
         needs=("pcie",),
         judge=_speed,
+    ),
+    Rule(
+        name="pcie.card_speed_low",
+        summary="fast network cards have the full speed of PCIe, or what their ports need",
+        why="A network card does not lower its speed while idle: the link has trained badly, and carries half.",
+        remedy="reseat the card and its riser, and see that the firmware's setup does not hold the slot at a lower "
+        "generation; `lspci -vvv -s SLOT | grep -E 'LnkCap|LnkSta'` of the card and of the port above it",
+        status=Status.WARN,
+        needs=("pcie",),
+        judge=_card_speed,
+    ),
+    Rule(
+        name="pcie.off_bus",
+        summary="every accelerator, network card and bridge above them answers on PCIe",
+        why="A device whose registers read all ones (rev ff, header type 7f) lost its link or power, though the "
+        "kernel still lists it.",
+        remedy="power-cycle the host, and have the card, its slot and power looked at if it comes again; where power "
+        "management lets it sleep /sys/bus/pci/devices/SLOT/power_state says D3cold, and nothing is wrong",
+        status=Status.FAIL,
+        needs=("pcie",),
+        judge=_off_bus,
     ),
     Rule(
         name="pcie.acs_on",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from suites.checks.equipment import port_rate
 from suites.checks.log import xid
 from suites.checks.log.kinds import KINDS, Kind
 from suites.checks.readings import of_host
@@ -21,6 +22,8 @@ Event = Mapping[str, Any]
 _FABRIC = "fabric manager"
 _FABRIC_ERROR = "fabric_manager_error"
 _LIMITED = re.compile(r"limited by ([\d.]+) GT/s PCIe x(\d+) link.*capable of.* ([\d.]+) GT/s PCIe x(\d+) link")
+_LEFT = re.compile(r"([\d.]+) Gb/s available")
+_CARD_DRIVER = re.compile(r"\b(?:mlx5_core|bnxt_en|ice|hns3|hinic3?) ")
 _CARD_LANES = 8
 """What a fast card has at least; disks and the small cards on boards have fewer, and often leave some unused."""
 
@@ -96,9 +99,16 @@ def _bandwidth(case: Case) -> Iterator[Judged]:
             yield broken(message, _evidence(event), event["device"])
         else:
             message = f"{event['device']} has a PCIe link below its speed: {event['detail']}"
-            yield broken(message, _evidence(event), event["device"], status=Status.INFO, remedy=_SPEED)
+            status = Status.WARN if _is_short(case.facts, event) else Status.INFO
+            yield broken(message, _evidence(event), event["device"], status=status, remedy=_SPEED)
     if events == []:
         yield ok()
+
+
+def _is_short(facts: Facts, event: Event) -> bool:
+    """A network card does not sleep as a GPU does; but what is left may be enough for its ports."""
+    rate, left = port_rate(facts, event["device"]), _LEFT.match(event["detail"])
+    return _CARD_DRIVER.search(event["line"]) is not None and not (rate and left and rate <= float(left[1]) * 1e9)
 
 
 def _fabric(case: Case) -> Iterator[Judged]:

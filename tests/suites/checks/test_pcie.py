@@ -95,13 +95,49 @@ def test_width_in_sysfs_names_the_file() -> None:
 
 
 def test_a_lower_speed_is_a_remark_and_said_once() -> None:
-    slow = [
-        block(GPU, f"{slot}:00.0", now="2.5GT/s (downgraded), Width x16") for slot in ("19", "29", "39", "49", "59")
-    ]
+    slow = [block(GPU, f"{slot}:00.0", now="16GT/s (downgraded), Width x16") for slot in ("19", "29", "39", "49", "59")]
     (finding,) = ruled("pcie.speed_low", pcie(*slow))
     assert (finding.status, finding.subject) == (Status.INFO, {"host": "h"})
-    assert "0000:49:00.0 2.5 of 32 GT/s and 1 more" in finding.message
+    assert "0000:49:00.0 16 of 32 GT/s and 1 more" in finding.message
     assert statuses(ruled("pcie.speed_low", pcie(block(GPU)))) == [Status.PASS]
+
+
+def test_a_gpu_that_sleeps_or_is_judged_by_its_own_tool_is_no_remark() -> None:
+    assert ruled("pcie.speed_low", pcie(block(GPU, now="2.5GT/s (downgraded), Width x16"))) == []
+    csv = "index, pci.bus_id, pcie.link.gen.current, pcie.link.gen.max\n0, 00000000:19:00.0, 4, 5\n"
+    commands = {"lspci -vvv": block(GPU, now="16GT/s, Width x16"), "nvidia-smi --query-gpu=index --format=csv": csv}
+    assert ruled("pcie.speed_low", facts_of(commands, sections=("pcie", "accelerators"))) == []
+
+
+def test_a_network_card_below_its_speed_is_a_warning() -> None:
+    card = block(NIC, now="16GT/s (downgraded), Width x16")
+    (finding,) = ruled("pcie.card_speed_low", pcie(card))
+    assert (finding.status, finding.subject["device"]) == (Status.WARN, "0000:19:00.0")
+    assert finding.message == "the PCIe link of network card 0000:19:00.0 runs at 16 of its 32 GT/s"
+    assert statuses(ruled("pcie.speed_low", pcie(card))) == [Status.PASS]
+    assert statuses(ruled("pcie.card_speed_low", pcie(block(NIC)))) == [Status.PASS]
+
+
+@pytest.mark.parametrize(("gigabits", "found"), [(200, []), (400, [Status.WARN])])
+def test_a_network_card_whose_ports_need_no_more_is_a_remark(gigabits: int, found: list[Status]) -> None:
+    port = {"pci_slot": "0000:19:00.0", "speed_bytes_per_second": gigabits * 10**9 // 8}
+    facts = pcie(block(NIC, now="16GT/s (downgraded), Width x16")) | {"network": {"interfaces": [port]}}
+    assert statuses(ruled("pcie.card_speed_low", facts)) == found
+
+
+def test_a_network_card_in_a_slot_of_an_older_generation_is_a_remark() -> None:
+    slot = bridge("18:00.0", "19", "-") + "\t\tLnkCap:\tPort #1, Speed 16GT/s, Width x16\n"
+    facts = pcie(slot, block(NIC, now="16GT/s (downgraded), Width x16"))
+    assert ruled("pcie.card_speed_low", facts) == []
+    assert statuses(ruled("pcie.speed_low", facts)) == [Status.INFO]
+
+
+@pytest.mark.parametrize("text", [f"19:00.0 {GPU[:-9]} (rev ff)\n", f"19:00.0 {GPU}\n\t!!! Unknown header type 7f\n"])
+def test_a_device_that_reads_all_ones_is_off_the_bus(text: str) -> None:
+    (finding,) = ruled("pcie.off_bus", pcie(text))
+    assert (finding.status, finding.subject["device"]) == (Status.FAIL, "0000:19:00.0")
+    assert finding.evidence["line"] == text.splitlines()[-1].strip()
+    assert statuses(ruled("pcie.off_bus", pcie(block(GPU)))) == [Status.PASS]
 
 
 def test_acs_above_a_device_is_a_warning() -> None:

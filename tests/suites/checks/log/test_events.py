@@ -61,7 +61,7 @@ def test_the_classes_of_xids_do_not_overlap() -> None:
     ("now", "able", "status"),
     [
         ("16.0 GT/s PCIe x8", "16.0 GT/s PCIe x16", Status.FAIL),
-        ("8.0 GT/s PCIe x16", "16.0 GT/s PCIe x16", Status.INFO),
+        ("8.0 GT/s PCIe x16", "16.0 GT/s PCIe x16", Status.WARN),
         ("5.0 GT/s PCIe x1", "5.0 GT/s PCIe x2", Status.PASS),
         ("8.0 GT/s PCIe x2", "8.0 GT/s PCIe x4", Status.PASS),
     ],
@@ -86,6 +86,19 @@ def test_a_link_that_is_lost_again_and_again(times: int, status: Status) -> None
 def test_lost_links_of_several_interfaces_are_not_added_up() -> None:
     lines = [f"mlx5_core 0000:3b:00.0 ens{number}: Link down" for number in range(6)]
     assert set(statuses(ruled("log.link_flaps", logged(*lines)))) == {Status.INFO}
+
+
+def test_a_lower_speed_of_a_gpu_or_one_that_carries_the_port_is_a_remark() -> None:
+    limit = "limited by 8.0 GT/s PCIe x16 link at 0000:3a:00.0 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)"
+    gpu = logged(f"amdgpu 0000:3b:00.0: 126.028 Gb/s available PCIe bandwidth, {limit}")
+    card = logged(f"{CARD}: 126.028 Gb/s available PCIe bandwidth, {limit}")
+    port = {"pci_slot": "0000:3b:00.0", "speed_bytes_per_second": 100_000_000_000 // 8}
+    for facts, found in (
+        (gpu, Status.INFO),
+        (card, Status.WARN),
+        (card | {"network": {"interfaces": [port]}}, Status.INFO),
+    ):
+        assert statuses(ruled("log.pcie_bandwidth_limited", facts)) == [found]
 
 
 def flapping(lines: list[str]) -> list[Status]:
