@@ -19,6 +19,7 @@ from probes.visit import Visit
 
 _FUNCTION = re.compile(r"(.+?)(?:f\d{1,3})?(?:np\d{1,3}|d\d{1,3})?")
 """A name that says which function or port of a card it is: ens1f1np1, rocep1s0f1, enp1s0d1."""
+_ON_CARD = 2
 _OF_A_SLOT = re.compile(r"(?:en|ib|roce|iw)[ops][0-9a-z]+")
 
 
@@ -85,12 +86,22 @@ def read(visit: Visit) -> RdmaFacts:
     readings = tools.look(visit) if recorded or seen.devices() or not known else {}
     for reading in readings.values():
         seen.take(reading)
+    _unmask(seen)
     told = known or seen.devices() or any("none" in reading.values for reading in readings.values())
     return RdmaFacts(
         devices=tuple(_device(visit, name, seen) for name in seen.devices()) if told else None,
         user_access=_user_access(visit),
         readings={name: tools.of_host(reading) for name, reading in readings.items()},
     )
+
+
+def _unmask(seen: Sightings) -> None:
+    """A card has one device or two, of which each may have virtual functions: where all of more have the GUID of one
+    card somebody has masked it, and it says nothing."""
+    carded = [each for each in map(seen.of, seen.devices()) if "card" in each.values]
+    if len(carded) > _ON_CARD and len({each.values["card"] for each in carded}) == 1:
+        for each in carded:
+            del each.values["card"]
 
 
 def _user_access(visit: Visit) -> bool | None:

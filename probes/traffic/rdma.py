@@ -30,10 +30,11 @@ _ERRORS = (
 _DROPS = ("counters/port_xmit_discards", "hw_counters/out_of_buffer", "hw_counters/rx_drops")
 _RETRANSMITS = (
     "hw_counters/packet_seq_err", "hw_counters/implied_nak_seq_err", "hw_counters/local_ack_timeout_err",
-    "hw_counters/rnr_nak_retry_err", "hw_counters/duplicate_request", "hw_counters/roce_adp_retrans",
+    "hw_counters/rnr_nak_retry_err", "hw_counters/duplicate_request",
     "hw_counters/to_retransmits", "hw_counters/retrans_pkts", "hw_counters/completer_retry_err",
 )  # fmt: skip
-"""mlx5's names, then those of bnxt_re, EFA and rxe. (Not out_of_sequence: adaptive routing makes it grow.)"""
+"""mlx5's names, then those of bnxt_re, EFA and rxe. (Not out_of_sequence, which adaptive
+routing makes grow, nor roce_adp_retrans, which congestion does.)"""
 
 
 class Ports:

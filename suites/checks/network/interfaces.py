@@ -1,18 +1,24 @@
-"""Rules about the network interfaces of a host. May import: network_ports, readings, rule, report."""
+"""Rules about the network interfaces of a host. May import: growth, network_ports, readings, rule, report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import groupby
-from typing import Any
 
-from suites.checks.network.ports import evidence, gigabits, interfaces, is_physical, names_for_collectives, spoken
+from suites.checks.growth import RESET, grown
+from suites.checks.network.ports import (
+    Interface,
+    evidence,
+    gigabits,
+    interfaces,
+    is_physical,
+    names_for_collectives,
+    spoken,
+)
 from suites.checks.readings import evidence as reading_evidence
-from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
-
-Interface = Mapping[str, Any]
 
 
 def _no_link(case: Case) -> Iterator[Judged]:
@@ -144,22 +150,23 @@ def _own_name(case: Case) -> Iterator[Judged]:
         yield ok()
 
 
-def _grew(case: Case, names: tuple[str, ...]) -> Iterator[tuple[Interface, dict[str, int], Mapping[str, int]]]:
-    """(interface, how much each counter grew, the counters of before) of interfaces that were there before."""
+def _grew(case: Case, names: tuple[str, ...]) -> Iterator[tuple[Interface, dict[str, int] | None, Mapping[str, int]]]:
+    """(interface, how much each counter grew or None where they were reset, the counters of before) of interfaces that
+    were there before."""
     before = {each["name"]: each["counters"] for each in interfaces(case.earlier)}
     for each in interfaces(case.facts):
         old, new = before.get(each["name"]), each["counters"]
         if old is None or not spoken(each["name"]):
             continue
-        # A counter that is smaller than before began anew, after a boot.
-        both = [name for name in names if name in new and name in old]
-        yield each, {name: new[name] - old[name] for name in both if new[name] > old[name]}, old
+        found = grown({name: old[name] for name in names if name in old}, new)
+        yield each, None if found is None else {name: now - then for name, (then, now) in found.items()}, old
 
 
 def _flapped(case: Case) -> Iterator[Judged]:
-    for each, grown, old in _grew(case, ("carrier_changes",)):
-        changes = grown.get("carrier_changes", 0)
-        if changes:
+    for each, more, old in _grew(case, ("carrier_changes",)):
+        if more is None:
+            yield unknown(RESET, device=each["name"])
+        elif changes := more.get("carrier_changes", 0):
             message = f"the link of {each['name']} came or went {changes} times since the earlier look"
             found = evidence(case.facts, each, "carrier_changes", old["carrier_changes"])
             yield broken(message, {**found, "value": each["counters"]["carrier_changes"]}, each["name"])
@@ -174,21 +181,26 @@ _ERRORS = (
 
 
 def _errors(case: Case) -> Iterator[Judged]:
-    for each, grown, _ in _grew(case, _ERRORS):
-        if grown:
-            told = ", ".join(f"{name} by {more}" for name, more in grown.items())
-            found = evidence(case.facts, each, f"statistics/{next(iter(grown))}", 0)
+    for each, more, _ in _grew(case, _ERRORS):
+        if more is None:
+            yield unknown(RESET, device=each["name"])
+        elif more:
+            told = ", ".join(f"{name} by {count}" for name, count in more.items())
+            found = evidence(case.facts, each, f"statistics/{next(iter(more))}", 0)
             message = f"errors of {each['name']} grew since the earlier look: {told}"
-            yield broken(message, {**found, "value": grown}, each["name"])
+            yield broken(message, {**found, "value": more}, each["name"])
         elif any(name in each["counters"] for name in _ERRORS):
             yield ok(each["name"])
 
 
 def _drops(case: Case) -> Iterator[Judged]:
     """A few are normal: what nobody here listens to is dropped too."""
-    for each, grown, _ in _grew(case, ("rx_dropped", "tx_dropped", "rx_packets", "tx_packets")):
-        drops = grown.get("rx_dropped", 0) + grown.get("tx_dropped", 0)
-        share = drops / max(1, drops + grown.get("rx_packets", 0) + grown.get("tx_packets", 0))
+    for each, more, _ in _grew(case, ("rx_dropped", "tx_dropped", "rx_packets", "tx_packets")):
+        if more is None:
+            yield unknown(RESET, device=each["name"])
+            continue
+        drops = more.get("rx_dropped", 0) + more.get("tx_dropped", 0)
+        share = drops / max(1, drops + more.get("rx_packets", 0) + more.get("tx_packets", 0))
         if share > case.limits["most"]:
             message = f"{each['name']} dropped {share:.2%} of its packets since the earlier look"
             found = evidence(case.facts, each, "statistics/rx_dropped", case.limits["most"])

@@ -1,12 +1,14 @@
 """Rules about counters of RDMA ports. Their totals say nothing, since healthy ports have some of every kind: what grew
-between two looks does. May import: rdma_facts, rule, report.
+between two looks does. May import: agreement, growth, rdma_facts, rule, report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from suites.checks.rdma.facts import grown, ports
+from suites.checks.agreement import Held, far_above
+from suites.checks.growth import RESET
+from suites.checks.rdma.facts import Port, all_ports, grew, likes, ports
 from suites.checks.rule import Case, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
 
@@ -14,7 +16,7 @@ LINK = ("link_downed", "link_error_recovery")
 SYMBOLS = ("symbol_error",)
 ERRORS = (
     "port_rcv_errors", "port_rcv_remote_physical_errors", "port_xmit_discards", "local_link_integrity_errors",
-    "excessive_buffer_overrun_errors", "VL15_dropped", "out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
+    "excessive_buffer_overrun_errors", "VL15_dropped", "packet_seq_err", "local_ack_timeout_err",
     "rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated", "req_cqe_error", "resp_cqe_error",
     "req_remote_access_errors", "resp_remote_access_errors", "req_transport_retries_exceeded",
 )  # fmt: skip
@@ -22,28 +24,46 @@ ERRORS = (
 BUFFER = ("out_of_buffer",)
 CONGESTION = (
     "port_xmit_wait", "np_cnp_sent", "rp_cnp_handled", "np_ecn_marked_roce_packets", "roce_slow_restart",
-    "roce_adp_retrans",
+    "roce_adp_retrans", "out_of_sequence",
 )  # fmt: skip
-"""How often a sender had to wait or was slowed down, which is how a shared fabric works."""
+"""How often a sender had to wait, was slowed down or changed its pace, which is how a shared fabric works; and packets
+out of order, which adaptive routing brings."""
+REPEATED = ("symbol_error", "packet_seq_err", "local_ack_timeout_err", "implied_nak_seq_err", "rx_icrc_encapsulated")
+"""Of which ports of one kind have about as many, or none."""
 
 
 def _grew(names: tuple[str, ...]) -> Callable[[Case], Iterator[Judged]]:
     def judge(case: Case) -> Iterator[Judged]:
-        for port, grew in grown(case, names):
-            if grew is None:
-                if any(name in port.facts["counters"] for name in names):
-                    yield unknown("the counters were reset between the two looks", device=port.name)
-            elif not grew:
+        for port, found in grew(case, names):
+            if found is None:
+                yield unknown(RESET, device=port.name)
+            elif not found:
                 yield ok(port.name)
             else:
-                said = ", ".join(f"{name} by {now - then}" for name, (then, now) in grew.items())
-                values = {name: {"before": then, "after": now} for name, (then, now) in grew.items()}
-                source = f"/sys/class/infiniband/{port.device['name']}/ports/{port.facts['id']}/*counters/"
+                said = ", ".join(f"{name} by {now - then}" for name, (then, now) in found.items())
+                values = {name: {"before": then, "after": now} for name, (then, now) in found.items()}
+                source = _file(port, "*counters", "")
                 yield broken(
                     f"on {port.name} grew {said}", {"file": source, "value": values, "threshold": 0}, port.name
                 )
 
     return judge
+
+
+def _outliers(case: Case) -> Iterator[Judged]:
+    for group in likes(all_ports(case)):
+        for name in REPEATED:
+            counted = [(port, port.facts["counters"].get(name)) for port in group if port.active]
+            held = [
+                Held(port.host, port.name, count, {"file": _file(port, "*counters", name), "value": count})
+                for port, count in counted
+                if count is not None
+            ]
+            yield from far_above(name, held, case.limits)
+
+
+def _file(port: Port, folder: str, name: str) -> str:
+    return f"/sys/class/infiniband/{port.device['name']}/ports/{port.facts['id']}/{folder}/{name}"
 
 
 def _saturated(case: Case) -> Iterator[Judged]:
@@ -53,7 +73,7 @@ def _saturated(case: Case) -> Iterator[Judged]:
             if value is None:
                 continue
             if value == most:
-                source = f"/sys/class/infiniband/{port.device['name']}/ports/{port.facts['id']}/counters/{name}"
+                source = _file(port, "counters", name)
                 message = f"{name} of {port.name} stopped counting at {value}: whether it still happens is hidden"
                 yield broken(message, {"file": source, "value": value, "threshold": most}, port.name)
             else:
@@ -97,6 +117,21 @@ def _rule(name: str) -> Rule:
 
 
 RULES = (
+    Rule(
+        name="rdma.errors_outlier",
+        summary="no RDMA port has far more errors than its peers",
+        why="One port among its like that repeats packets or gets damaged ones has a bad cable, module or switch port.",
+        remedy="look at the cable (`mlxlink -d DEVICE -c`) and the switch port; see by two snapshots whether it grows: "
+        "`opsdist info --since DIR`",
+        status=Status.WARN,
+        needs=("rdma",),
+        judge=_outliers,
+        scope=Scope.FLEET,
+        thresholds={
+            "least": Threshold(1000, "events", "opsdist: fewer come of a restart of the fabric"),
+            "deviations": Threshold(5, "median absolute deviations", "opsdist: far outside of what peers have"),
+        },
+    ),
     Rule(
         name="rdma.counter_saturated",
         summary="no link counter of an RDMA port has stopped counting",

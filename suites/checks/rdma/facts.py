@@ -1,6 +1,6 @@
 """What rules about RDMA need of its facts: ports with where they are, who their like are, and which value most have.
 
-May import: agreement, rule.
+May import: agreement, growth, rule.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suites.checks.agreement import Held
+from suites.checks.growth import grown
 from suites.checks.rule import Case, Facts, Judged
 
 Device = Mapping[str, Any]
@@ -125,14 +126,12 @@ def gigabits(rate: float) -> str:
     return f"{rate / 1e9:g} Gb/s"
 
 
-def grown(case: Case, names: Iterable[str]) -> Iterator[tuple[Port, dict[str, tuple[int, int]] | None]]:
-    """Of every port that was there earlier too: which of these counters grew, from and to. None of a port of which no
-    such counter is known at both times; one that shrank was reset, and is not known."""
+def grew(case: Case, names: Iterable[str]) -> Iterator[tuple[Port, dict[str, tuple[int, int]] | None]]:
+    """Of every port of which such counters are known at both looks: which of them grew, from and to; None where they
+    were reset."""
     before = {port.place: port.facts["counters"] for port in ports(case.earlier)}
     for port in ports(case.facts):
-        now = port.facts["counters"]
-        then = before.get(port.place, {})
-        both = {name: (then[name], now[name]) for name in names if name in then and name in now}
-        known = {name: pair for name, pair in both.items() if pair[0] <= pair[1]}
-        if port.place in before:
-            yield port, {name: pair for name, pair in known.items() if pair[0] < pair[1]} if known else None
+        now, then = port.facts["counters"], before.get(port.place, {})
+        both = [name for name in names if name in then and name in now]
+        if both:
+            yield port, grown({name: then[name] for name in both}, {name: now[name] for name in both})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from suites.report import Status
-from tests.probes.rdma.samples import sysfs
+from tests.probes.rdma.samples import devices, sysfs
 from tests.suites.checks.rdma_told import hosts_device, told
 from tests.suites.checks.ruled import ruled, statuses
 
@@ -35,6 +35,7 @@ def test_totals_of_a_healthy_port_are_silent() -> None:
         ("rdma.errors_grew", "packet_seq_err", Status.WARN),
         ("rdma.out_of_buffer_grew", "out_of_buffer", Status.WARN),
         ("rdma.congestion", "np_cnp_sent", Status.INFO),
+        ("rdma.congestion", "out_of_sequence", Status.INFO),
     ],
 )
 def test_what_grew_between_two_looks(rule: str, name: str, status: Status) -> None:
@@ -48,6 +49,25 @@ def test_what_grew_between_two_looks(rule: str, name: str, status: Status) -> No
 def test_counters_that_were_reset_are_unknown() -> None:
     (finding,) = ruled("rdma.link_downed_grew", counted(link_downed=1), earlier=counted(link_downed=9))
     assert (finding.status, finding.message) == (Status.SKIP, "mlx5_0: the counters were reset between the two looks")
+
+
+def test_one_counter_that_is_lower_than_before_says_that_all_were_reset() -> None:
+    before, after = counted(packet_seq_err=5, rnr_nak_retry_err=9), counted(packet_seq_err=7, rnr_nak_retry_err=0)
+    assert statuses(ruled("rdma.errors_grew", after, earlier=before)) == [Status.SKIP]
+
+
+def test_packets_out_of_order_are_no_errors() -> None:
+    assert ruled("rdma.errors_grew", counted(out_of_sequence=7), earlier=counted(out_of_sequence=5)) == []
+
+
+@pytest.mark.parametrize(("count", "found"), [(93211, [Status.WARN]), (400, [Status.PASS])])
+def test_a_port_with_far_more_errors_than_its_peers(count: int, found: list[Status]) -> None:
+    counts = {f"mlx5_{number}": count if number == 3 else 0 for number in range(8)}
+    facts = told(devices(**{name: {"hw_counters__local_ack_timeout_err": str(it)} for name, it in counts.items()}))
+    findings = ruled("rdma.errors_outlier", facts)
+    assert statuses(findings) == found
+    if count > 1000:
+        assert hosts_device(findings[0]) == ("h", "mlx5_3")
 
 
 def test_a_port_without_counters_or_without_a_past_is_not_judged() -> None:

@@ -48,6 +48,12 @@ def test_another_port_of_a_card_in_use_is_only_mentioned() -> None:
     assert (finding.status, hosts_device(finding)) == (Status.INFO, ("h", "mlx5_4"))
 
 
+def test_adapters_that_all_have_one_masked_guid_are_not_on_one_card() -> None:
+    up = [ibstat(f"mlx5_{number}", card="y") for number in (0, 1, 2)]
+    facts = adapters(*up, ibstat("mlx5_3", card="y", state="Down", physical="Polling"))
+    assert statuses(ruled("rdma.port_down", facts)) == [Status.FAIL]
+
+
 def test_a_second_port_of_a_device_is_named_with_its_number() -> None:
     link = "link ibp9s0/{} subnet_prefix fe80:0000:0000:0000 lid 3 sm_lid 5 lmc 0 state {} physical_state {}\n"
     facts = told(rdma__link=link.format(1, "ACTIVE", "LINK_UP") + link.format(2, "DOWN", "POLLING"))
