@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from probes.network.interface import parse_speed
 from probes.reading import Said, State
 from probes.recorded.commandline import typed
-from probes.tool_text import pairs
+from probes.tool_text import lines, pairs
 from probes.visit import Query, Tool, Visit
 
 TOOL = Tool(
@@ -18,6 +19,9 @@ TOOL = Tool(
         (r"no such device", State.ABSENT),
     ),
 )
+_MODE = re.compile(r"(?<!\d)(\d{2,7})base")
+_MEGABIT = 125_000
+"""Bytes per second."""
 _DETECTED = re.compile(r"(yes|no)\b\s*(?:\((.{1,120}?)\))?")
 
 
@@ -40,7 +44,20 @@ def parse_link(text: str) -> Said:
             said.value("duplex", value.lower(), line)
         elif key in ("Auto-negotiation", "Port") and value:
             said.value(key.lower().replace("-", "_"), value, line)
+    if modes := list(_modes(text)):
+        fastest, line = max(modes, key=lambda mode: mode[0])
+        said.value("supported_bytes_per_second", fastest * _MEGABIT, line)
     return said
+
+
+def _modes(text: str) -> Iterator[tuple[int, str]]:
+    """The megabits of each supported mode, and its line: the first follows the key, the others stand below."""
+    within = False
+    for line in lines(text):
+        if ":" in line:
+            within = line.strip().startswith("Supported link modes")
+        if within:
+            yield from ((int(mode), line) for mode in _MODE.findall(line))
 
 
 def parse_driver(text: str) -> Said:

@@ -24,6 +24,7 @@ SUBJECTS: tuple[str, ...] = (
     "suites.checks.environment.network",
     "suites.checks.environment.job",
     "suites.checks.network.interfaces",
+    "suites.checks.network.speed",
     "suites.checks.network.fleet",
     "suites.checks.pcie",
     "suites.checks.log.events",

@@ -6,6 +6,7 @@ May import: agreement, ascend_peers, readings, rule, report.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from suites.checks.agreement import Held, grouped, outliers
@@ -104,6 +105,31 @@ def _switch_ports(case: Case) -> Iterator[Judged]:
 
 
 _PORT_NUMBER = re.compile(r"/[0-9]{1,4}(:[0-9]{1,2})?$")
+
+
+def _rails(case: Case) -> Iterator[Judged]:
+    """A port on the switch where another one of most hosts is, on a host whose other ports are where most are: two
+    cables are swapped. Hosts elsewhere in the fabric are on other switches, and on none of these."""
+    found, silent = held(case, "lldp", "switch")
+    usual: dict[str | None, str] = {}
+    for group in grouped((one.device, one) for one in found):
+        switch, times = Counter(str(one.value) for one in group).most_common(1)[0]
+        if times >= _HOSTS - 1 and 2 * times > len(group) >= _HOSTS:
+            usual[group[0].device] = switch
+    for on_host in grouped((one.host, one) for one in found if one.device in usual):
+        right = sum(one.value == usual[one.device] for one in on_host)
+        for one in on_host:
+            owner = next((device for device, switch in usual.items() if switch == one.value), None)
+            if one.value == usual[one.device]:
+                yield ok(one.device, one.host)
+            elif owner and 2 * right >= len(on_host):
+                message = f"{one.device} is on switch {one.value}, where {owner} of most hosts is, and not on "
+                shown = {**one.evidence, "value": one.value, "threshold": usual[one.device], "source": "most hosts"}
+                yield broken(message + usual[one.device], shown, one.device, host=one.host)
+    yield from silent
+
+
+_HOSTS = 3
 
 
 def _shaped(case: Case) -> Iterator[Judged]:
@@ -226,6 +252,17 @@ RULES = (
         status=Status.INFO,
         needs=_NEEDS,
         judge=_switch_ports,
+        scope=Scope.FLEET,
+    ),
+    Rule(
+        name="ascend.rails_swapped",
+        summary="NPUs of the same number are on the same switches",
+        why="Where rails are cabled alike NPU i of every host is on the same leaf; with two cables swapped the traffic "
+        "of two rails crosses the spine, and collides there.",
+        remedy="compare `hccn_tool -i N -lldp -g` of the hosts with the cabling plan, and swap the two cables back",
+        status=Status.WARN,
+        needs=_NEEDS,
+        judge=_rails,
         scope=Scope.FLEET,
     ),
     Rule(

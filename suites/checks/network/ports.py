@@ -33,6 +33,12 @@ def is_physical(interface: Interface) -> bool:
     return not interface["virtual"] and not interface["loopback"] and spoken(interface["name"])
 
 
+def of_rdma(facts: Facts) -> set[str]:
+    """Interfaces that are a port of an RDMA device: of their speed and presence the rules of RDMA tell."""
+    adapters = (facts.get("rdma") or {}).get("devices") or ()
+    return {port["netdev"] for device in adapters for port in device["ports"] if port["netdev"]}
+
+
 def names_for_collectives(facts: Facts) -> dict[str, str]:
     """Interface -> the variable that names it exactly; NCCL takes a bare word for the beginning of a name."""
     variables = (facts.get("environment") or {}).get("variables") or {}

@@ -120,6 +120,29 @@ def test_a_rail_that_is_cabled_in_another_way_is_told() -> None:
     assert finding.evidence["port"] == "200GE1/1/5:2"
 
 
+def rails(*switches: str) -> dict[str, Any]:
+    text = "System Name TLV\n\t{}\n"
+    return facts_of({f"hccn_tool -i {id_} -lldp -g": text.format(name) for id_, name in enumerate(switches)})
+
+
+def test_two_cables_that_are_swapped() -> None:
+    usual = rails("leaf-0", "leaf-1", "leaf-2", "leaf-3")
+    swapped = rails("leaf-0", "leaf-1", "leaf-3", "leaf-2")
+    found = fleet("ascend.rails_swapped", a=usual, b=usual, c=swapped)
+    bad = [each for each in found if each.status is not Status.PASS]
+    assert [(each.status, each.subject) for each in bad] == [
+        (Status.WARN, {"host": "c", "device": "npu2"}), (Status.WARN, {"host": "c", "device": "npu3"}),
+    ]  # fmt: skip
+    assert bad[0].message == "npu2 is on switch leaf-3, where npu3 of most hosts is, and not on leaf-2"
+
+
+@pytest.mark.parametrize("other", [("leaf-4", "leaf-5", "leaf-6", "leaf-7"), ("leaf-3", "leaf-2", "leaf-1", "leaf-0")])
+def test_a_host_in_another_part_of_the_fabric_is_not_swapped(other: tuple[str, ...]) -> None:
+    usual = rails("leaf-0", "leaf-1", "leaf-2", "leaf-3")
+    assert set(statuses(fleet("ascend.rails_swapped", a=usual, b=usual, c=rails(*other)))) == {Status.PASS}
+    assert Status.WARN not in statuses(fleet("ascend.rails_swapped", a=usual, c=rails("leaf-1", "leaf-0")))
+
+
 @pytest.mark.parametrize(
     ("limit", "most", "status"),
     [(10000, 200000, Status.WARN), (200000, 200000, Status.PASS), (400000, 200000, Status.PASS), (0, 1, Status.PASS)],
