@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from probes.host import Answer
+from probes.recorded.texthost import TextHost
 from suites.checks import rules
 from suites.checks.judging import judge
-from suites.hostinfo import Looked, Wanted
+from suites.hostinfo import Looked, Wanted, look
 from suites.inforeport import Measure, report
 from suites.readiness import readiness
 from suites.recorded import seen_at
-from suites.report import now
+from suites.report import Status, now
 from suites.views import hccl, nccl
 from tests.made_up.npu_host import NpuHost
 from tests.schema import validate
@@ -170,6 +171,16 @@ def test_one_device(tmp_path: Path) -> None:
     found = record(tmp_path, NpuHost(alarm=(3,), unlinked=(5,)), wanted=wanted)
     assert [row["device"] for row in found["hosts"][0]["facts"]["hccl"]] == ["npu5"]
     assert {finding["subject"]["device"] for finding in found["findings"] if finding["status"] == "fail"} == {"npu5"}
+
+
+def test_a_tool_that_hangs_is_told_of_any_device() -> None:
+    commands = {**NpuHost().commands(), "hccn_tool -i 3 -link -g": Answer(None, "", "")}
+    wanted = Wanted(("accelerators",), ("npu3",))
+    host = TextHost(
+        {}, {line: Answer(0, said, "") if isinstance(said, str) else said for line, said in commands.items()}
+    )
+    found = report(["opsdist"], now(), Looked([look("h", host, wanted)]), Measure(), wanted).findings
+    assert ("tools.hung", Status.ERROR) in {(finding.check, finding.status) for finding in found}
 
 
 def test_errors_that_grew_since_an_earlier_look(tmp_path: Path) -> None:
