@@ -1,7 +1,7 @@
 """HCCL's rank table, the JSON file that RANK_TABLE_FILE names, as facts: which NPU of which host is which rank.
 
 Versions 1.0 and 1.2, which adds super-pods. Vendors' examples carry // comments. Values should be texts; numbers are
-taken as such. May import: probes.
+taken as such, and mentioned. May import: probes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def of_host(host: Host) -> dict[str, Reading]:
 
 
 def parse_rank_table(text: str) -> Said:
-    """`servers` with their devices, and what the table says of itself; `fault` where it cannot be understood."""
+    """`servers` with their devices, `numbers`: keys whose values are no texts, and what the table says of itself;
+    `fault` where it cannot be understood."""
     said = Said()
     if not text.strip("\ufeff \t\r\n"):
         return said
@@ -55,6 +56,10 @@ def parse_rank_table(text: str) -> Said:
         if (value := _text(table.get(key))) is not None:
             said.value(key, value, f'"{key}": "{value}"')
     said.value("servers", [_server(server) for server in _objects(table, "server_list")])
+    devices = [device for server in _objects(table, "server_list") for device in _objects(server, "device")]
+    numbers = [key for key in _DEVICE if any(isinstance(device.get(key), int | float) for device in devices)]
+    if numbers:
+        said.value("numbers", numbers)
     if "super_pod_list" in table:
         said.value("super_pods", [_super_pod(pod) for pod in _objects(table, "super_pod_list")])
     return said

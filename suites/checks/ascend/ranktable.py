@@ -9,9 +9,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any
 
 from suites.checks.agreement import Held, outliers
+from suites.checks.ascend.npus import some
 from suites.checks.readings import Reading, devices, of_host, value
 from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok
 from suites.report import Status
@@ -64,10 +66,25 @@ def _counts(case: Case) -> Iterator[Judged]:
     if told is not None and told != str(len(servers)):
         message = f"the rank table says that it has {told} servers, and lists {len(servers)}"
         yield broken(message, {**shown, "threshold": str(len(servers))})
-    elif wrong := list(_pod_faults(reading)):
+    elif wrong := [*_given_twice(reading), *_pod_faults(reading)]:
         yield from (broken(message, {**shown, "value": what}) for message, what in wrong)
     else:
         yield ok()
+
+
+def _given_twice(reading: Reading) -> Iterator[tuple[str, str]]:
+    """Ids that should be there once: of servers, of a server's devices, and of those of a super-pod."""
+    servers = _servers(reading)
+    pods = {server: pod["id"] for pod in value(reading, "super_pods") or () for server in pod["servers"]}
+    ids = [("server_id", server["id"], "the table") for server in servers]
+    for server in servers:
+        pod = pods.get(server["id"])
+        for device in server["devices"]:
+            ids.append(("device_id", device["device_id"], f"server {server['id'] or server['host']}"))
+            ids.append(("super_device_id", device["super_device_id"], f"super-pod {pod}" if pod else "the table"))
+    for (key, given, where), count in Counter(ids).items():
+        if given and count > 1:
+            yield f"the rank table has {key} {given} {count} times in {where}", str(given)
 
 
 def _pod_faults(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -98,7 +115,12 @@ def _rank_ids(case: Case) -> Iterator[Judged]:
     twice = {rank: where for rank, where in places.items() if len(where) > 1}
     strange = {rank: where for rank, where in places.items() if rank not in set(expected)}
     if not (missing or twice or strange):
-        yield ok()
+        numbers = value(reading, "numbers") or ()
+        if "rank_id" in numbers:
+            message = f"the rank table has numbers where HCCL reads texts: {', '.join(numbers)}"
+            yield broken(message, {"file": reading["source"], "value": list(numbers)}, status=Status.WARN)
+        else:
+            yield ok()
         return
     parts = [f"rank {rank} is given to {' and '.join(where[:4])}" for rank, where in sorted(twice.items())[:4]]
     parts += [f"{', '.join(missing[:8])} missing"] if missing else []
@@ -119,8 +141,24 @@ def _addresses(case: Case) -> Iterator[Judged]:
     for address, where in twice.items():
         message = f"the rank table gives the address {address} to {' and '.join(where[:4])}"
         yield broken(message, {"file": reading["source"], "value": address, "line": f'"device_ip": "{address}"'})
-    if places and not twice:
+    wrong = [(address, where) for address, where in places.items() if not all(map(_is_address, address.split(",")))]
+    for address, where in wrong:
+        message = f"the rank table gives {where[0]} the address {address}, which is none"
+        yield broken(message, {"file": reading["source"], "value": address, "line": f'"device_ip": "{address}"'})
+    without = [place for device, place in _ranks(reading) if not device["device_ip"]] if places else []
+    if without:
+        message = f"the rank table gives no address to {some(without)}, and one to others"
+        yield broken(message, {"file": reading["source"], "value": without}, status=Status.WARN)
+    if places and not (twice or wrong or without):
         yield ok()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text.strip())
+    except ValueError:
+        return False
+    return True
 
 
 def _foreign(case: Case) -> Iterator[Judged]:
@@ -196,9 +234,10 @@ RULES = (
     ),
     Rule(
         name="ascend.ranktable_servers",
-        summary="the rank table has as many servers as it says, each in one super-pod",
-        why="HCCL compares server_count with the list and ends with EI0004 or EI0014 when they disagree.",
-        remedy="correct server_count, or add the servers that are missing; " + _MAKE_ANEW,
+        summary="the servers and devices of the rank table are what it says, each once",
+        why="HCCL compares server_count with the list and ends with EI0004 or EI0014 when they disagree, or "
+        "when an id is there twice.",
+        remedy="correct server_count or the ids, or add the servers that are missing; " + _MAKE_ANEW,
         status=Status.FAIL,
         needs=_NEEDS,
         judge=_counts,
@@ -215,7 +254,7 @@ RULES = (
     ),
     Rule(
         name="ascend.ranktable_addresses",
-        summary="no two devices of the rank table have the same address",
+        summary="each device of the rank table has an address of its own",
         why="Two ranks would be reached at one address, so that connections time out (EI0006) or reach the wrong one.",
         remedy="take each device's address from `hccn_tool -i N -ip -g` on its host; " + _MAKE_ANEW,
         status=Status.FAIL,

@@ -84,6 +84,49 @@ def test_the_servers_of_a_table(changes: dict[str, Any], status: Status, said: s
     assert said in finding.message
 
 
+def two_pods(first: list[str], second: list[str]) -> dict[str, Any]:
+    """Servers n0 and n1, each in a super-pod of its own, with these super_device_ids."""
+    servers = [
+        {**server, "device": [{**device, "super_device_id": sdids[n]} for n, device in enumerate(server["device"])]}
+        for server, sdids in zip(FINE["server_list"], (first, second), strict=True)
+    ]
+    pods = [{"super_pod_id": str(n), "server_list": [{"server_id": f"n{n}"}]} for n in range(2)]
+    return {**FINE, "server_list": servers, "super_pod_list": pods}
+
+
+def changed(server: int, device: int | None, **keys: object) -> dict[str, Any]:
+    """A table that is right but for this server or device; None leaves a key out."""
+    found = json.loads(json.dumps(FINE))
+    holder = found["server_list"][server]
+    holder = holder if device is None else holder["device"][device]
+    holder |= keys
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rule", "found", "status", "said"),
+    [
+        ("servers", changed(0, 1, device_id="0"), Status.FAIL, "device_id 0 2 times in server n0"),
+        ("servers", changed(1, None, server_id="n0"), Status.FAIL, "server_id n0 2 times in the table"),
+        ("servers", two_pods(["5", "5"], ["1", "2"]), Status.FAIL, "super_device_id 5 2 times in super-pod 0"),
+        ("servers", two_pods(["1", "2"], ["1", "2"]), Status.PASS, ""),
+        ("addresses", changed(1, 0, device_ip="192.0.2.300"), Status.FAIL, "192.0.2.300, which is none"),
+        ("addresses", changed(1, 0, device_ip="192.0.2.30,192.0.2.31"), Status.PASS, ""),
+        ("addresses", changed(1, 1, device_ip=None), Status.WARN, "no address to device 1 of n1"),
+        ("ranks", changed(1, 1, rank_id=3), Status.WARN, "numbers where HCCL reads texts: rank_id"),
+    ],
+)
+def test_what_each_device_has_once(rule: str, found: dict[str, Any], status: Status, said: str) -> None:
+    finding = ruled(f"ascend.ranktable_{rule}", with_table(found))[0]
+    assert finding.status is status
+    assert said in finding.message
+
+
+def test_without_any_address_there_is_none_to_miss() -> None:
+    none = json.loads(json.dumps(FINE).replace("device_ip", "made_up"))
+    assert ruled("ascend.ranktable_addresses", with_table(none)) == []
+
+
 @pytest.mark.parametrize(
     ("ranks", "said"),
     [((0, 1, 2, 5), "3 missing"), ((0, 1, 1, 2), "rank 1 is given to"), ((0, 1, 2, "x"), "device 1 of n1 has x")],
