@@ -77,6 +77,29 @@ def _wrong_light(name: str, reading: Reading) -> Iterator[Judged]:
             yield broken(message, shown, name)
 
 
+def _supply(case: Case) -> Iterator[Judged]:
+    """The module's voltage by its own limits, and lasers without current beside others that have some."""
+    for name, _, reading in _modules(case):
+        if reading is None:
+            continue
+        volts, low, high = (value(reading, key) for key in ("vcc", "vcc_low", "vcc_high"))
+        currents = _lanes(reading, "tx_bias")
+        dead = [lane for lane, current in currents.items() if current == 0 < max(currents.values())]
+        limited = None not in (volts, low, high) and low < high
+        if limited and not low <= volts <= high:
+            shown = evidence(reading, "vcc", [low, high], "the module's own limits")
+            yield broken(f"the module of {name} has {volts:g} mV, and its limits are {low:g} to {high:g}", shown, name)
+        for lane in dead:
+            sends = reading["momentary"].get(f"tx_power_{lane.rpartition('_')[2]}", 0) > (
+                value(reading, "txpower_low") or 0
+            )
+            message = f"the laser of lane {lane[-1]} of {name}'s module gets no current"
+            message += ", though it sends light" if sends else ""
+            yield broken(message, evidence(reading, lane), name, status=Status.INFO if sends else Status.WARN)
+        if (limited or currents) and not dead and not (limited and not low <= volts <= high):
+            yield ok(name)
+
+
 def _spread(case: Case) -> Iterator[Judged]:
     for name, _, reading in _modules(case):
         lanes = _lanes(reading, "rx_power") if reading else {}
@@ -179,6 +202,17 @@ RULES = (
         status=Status.FAIL,
         needs=_NEEDS,
         judge=_light,
+    ),
+    Rule(
+        name="ascend.optics_supply",
+        summary="optical modules have their voltage, and all their lasers a current",
+        why="Below or above its own limits a module has errors or switches itself off; a laser without current "
+        "is dead.",
+        remedy="pull the module and put it in again; if it stays, try it in another port: replace the module where it "
+        "takes the fault along, else the board of the port",
+        status=Status.WARN,
+        needs=_NEEDS,
+        judge=_supply,
     ),
     Rule(
         name="ascend.optics_lane_weak",

@@ -73,6 +73,39 @@ def test_decibels_are_compared_as_they_are() -> None:
     assert "3.5 dB less" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"Rx_Power1": "-40.0 dBm"}, "receives 0.0001 mW on lane 1, and its limits are 0.1 to 3.5"),
+        ({"Rx_Power1": "-inf dBm"}, "receives 0 mW on lane 1"),
+        ({"Rx_Power1": "-40.0 dBm", "RxPower_Low_Thres": "-9.4 dBm"}, "its limits are 0.114815 to 3.5"),
+        ({"Tx_Power0": "1 dBm", "Rx_Power1": "-inf dBm"}, "receives -40 dBm on lane 1, and its limits are -10 to"),
+        ({"Rx_Power1": "20 uW"}, "receives 0.02 mW on lane 1"),
+    ],
+)
+def test_powers_are_compared_in_one_unit(changes: dict[str, str], said: str) -> None:
+    (finding,) = ruled("ascend.optics_light", module(**changes))
+    assert said in finding.message
+
+
+VOLTS = {"Vcc_Low_Thres": "3135.00 mV", "Vcc_High_Thres": "3465.00 mV"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"Vcc": "2900.00 mV", **VOLTS}, Status.WARN),
+        ({"Vcc": "3.30 V", **VOLTS}, Status.PASS),
+        ({"Vcc": "2900.00 mV", "Vcc_Low_Thres": "0.00 mV", "Vcc_High_Thres": "0.00 mV"}, None),
+        ({"Tx_Bias0": "7.9 mA", "Tx_Bias1": "0.0000 mA"}, Status.INFO),
+        ({"Tx_Bias0": "7.9 mA", "Tx_Bias1": "0.0000 mA", "Tx_Power1": "0.0001 mW"}, Status.WARN),
+        ({"Tx_Bias0": "0.0000 mA", "Tx_Bias1": "0.0000 mA"}, Status.PASS),
+    ],
+)
+def test_voltage_and_current(changes: dict[str, str], status: Status | None) -> None:
+    assert statuses(ruled("ascend.optics_supply", module(**changes))) == ([status] if status else [])
+
+
 def test_a_module_that_tells_no_limits_is_not_judged_by_them() -> None:
     none = {f"{way}Power_{end}_Thres": "0.0 mW" for way in ("Tx", "Rx") for end in ("High", "Low")}
     assert statuses(ruled("ascend.optics_light", module(Rx_Power1="0.02 mW", **none))) == [Status.PASS]
