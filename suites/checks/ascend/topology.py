@@ -121,6 +121,25 @@ def _isolated(case: Case) -> Iterator[Judged]:
         yield ok()
 
 
+def _apart(case: Case) -> Iterator[Judged]:
+    """Dies of a card, whose physical ids are 2n and 2n+1, by what joins most of them."""
+    found = _matrix(case.facts)
+    if found is None or not _has_dies(found[1]):
+        return
+    reading, matrix = found
+    pairs = {(one, f"phy{int(one[3:]) + 1}") for one in matrix if one.startswith("phy") and int(one[3:]) % 2 == 0}
+    cells = {pair: cell for pair in sorted(pairs) if (cell := matrix[pair[0]].get(pair[1]))}
+    other = {pair: cell for pair, cell in cells.items() if cell != "SIO"}
+    if 2 * len(other) >= len(cells):
+        return
+    for (one, sibling), cell in other.items():
+        npu = _label(case.facts, one)
+        message = f"{npu} reaches {_label(case.facts, sibling)}, the other die of its card, by {cell} and not by SIO"
+        yield broken(message, evidence(reading, one, "SIO", "the other cards of this host"), npu)
+    if not other:
+        yield ok()
+
+
 def _differs(case: Case) -> Iterator[Judged]:
     """Cells against the same cells of hosts that have the same NPUs."""
     groups: dict[tuple[str, ...], dict[str, tuple[Reading, Matrix]]] = {}
@@ -192,6 +211,16 @@ RULES = (
         status=Status.FAIL,
         needs=("accelerators",),
         judge=_weak,
+    ),
+    Rule(
+        name="ascend.dies_apart",
+        summary="the two dies of a card reach each other directly",
+        why="SIO joins the dies of a card; without it what they exchange goes through the switch, with less bandwidth.",
+        remedy="see `npu-smi info -t sio-info -i CARD -c CHIP`; power the host off and on, and replace the module when "
+        "it stays",
+        status=Status.WARN,
+        needs=("accelerators",),
+        judge=_apart,
     ),
     Rule(
         name="ascend.chip_isolated",

@@ -161,3 +161,18 @@ def test_of_two_hosts_none_is_to_blame() -> None:
 def test_equal_hosts_pass_and_other_sizes_are_not_compared() -> None:
     assert set(statuses(fleet("ascend.topology_differs", a=told(mesh(4)), b=told(mesh(4))))) == {Status.PASS}
     assert fleet("ascend.topology_differs", a=told(mesh(4)), b=told(mesh(8))) == []
+
+
+def test_dies_that_lost_their_own_link_are_named() -> None:
+    def cell(one: int, other: int) -> str:
+        own = one // 2 == other // 2 and one // 2 != 1
+        return "X" if one == other else "SIO" if own else "HCCS_SW"
+
+    names = [f"Phy-ID{number}" for number in range(6)]
+    rows = [" ".join([name, *(cell(one, other) for other in range(6))]) for one, name in enumerate(names)]
+    (finding,) = ruled("ascend.dies_apart", told("\n".join([" ".join(names), *rows]) + "\n"))
+    assert (finding.status, finding.subject["device"]) == (Status.WARN, "npu2")
+    assert "npu3, the other die of its card, by HCCS_SW" in finding.message
+    whole = told(grouped((2, 2, 2), "SIO", "HCCS_SW", name="Phy-ID"))
+    assert statuses(ruled("ascend.dies_apart", whole)) == [Status.PASS]
+    assert ruled("ascend.dies_apart", told(grouped((4, 4), "HCCS", "SYS", name="Phy-ID"))) == []
