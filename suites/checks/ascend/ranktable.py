@@ -76,15 +76,15 @@ def _given_twice(reading: Reading) -> Iterator[tuple[str, str]]:
     """Ids that should be there once: of servers, of a server's devices, and of those of a super-pod."""
     servers = _servers(reading)
     pods = {server: pod["id"] for pod in value(reading, "super_pods") or () for server in pod["servers"]}
-    ids = [("server_id", server["id"], "the table") for server in servers]
-    for server in servers:
+    ids = [("server_id", server["id"], "", 0) for server in servers]
+    for number, server in enumerate(servers):
         pod = pods.get(server["id"])
         for device in server["devices"]:
-            ids.append(("device_id", device["device_id"], f"server {server['id'] or server['host']}"))
-            ids.append(("super_device_id", device["super_device_id"], f"super-pod {pod}" if pod else "the table"))
-    for (key, given, where), count in Counter(ids).items():
+            ids.append(("device_id", device["device_id"], f" in server {server['id'] or server['host']}", number))
+            ids.append(("super_device_id", device["super_device_id"], f" in super-pod {pod}" if pod else "", 0))
+    for (key, given, where, _), count in Counter(ids).items():
         if given and count > 1:
-            yield f"the rank table has {key} {given} {count} times in {where}", str(given)
+            yield f"the rank table has {key} {given}{where} {count} times", str(given)
 
 
 def _pod_faults(reading: Reading) -> Iterator[tuple[str, str]]:

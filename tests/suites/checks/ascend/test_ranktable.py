@@ -106,9 +106,9 @@ def changed(server: int, device: int | None, **keys: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("rule", "found", "status", "said"),
     [
-        ("servers", changed(0, 1, device_id="0"), Status.FAIL, "device_id 0 2 times in server n0"),
-        ("servers", changed(1, None, server_id="n0"), Status.FAIL, "server_id n0 2 times in the table"),
-        ("servers", two_pods(["5", "5"], ["1", "2"]), Status.FAIL, "super_device_id 5 2 times in super-pod 0"),
+        ("servers", changed(0, 1, device_id="0"), Status.FAIL, "device_id 0 in server n0 2 times"),
+        ("servers", changed(1, None, server_id="n0"), Status.FAIL, "the rank table has server_id n0 2 times"),
+        ("servers", two_pods(["5", "5"], ["1", "2"]), Status.FAIL, "super_device_id 5 in super-pod 0 2 times"),
         ("servers", two_pods(["1", "2"], ["1", "2"]), Status.PASS, ""),
         ("addresses", changed(1, 0, device_ip="192.0.2.300"), Status.FAIL, "192.0.2.300, which is none"),
         ("addresses", changed(1, 0, device_ip="192.0.2.30,192.0.2.31"), Status.PASS, ""),
