@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 import platform
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -19,6 +19,7 @@ from typing import BinaryIO, Protocol
 from probes import command
 from probes.command import Answer as Answer
 
+_PIECE = 1 << 16
 _LARGEST = 64 << 20
 """Bytes of a file that is read: settings, lists and what the kernel shows are far below."""
 
@@ -93,7 +94,7 @@ class Folder:
     def read(self, path: str) -> str | None:
         try:
             with _opened(self._at(path)) as file:
-                content = file.read(_LARGEST + 1)
+                content = b"".join(_pieces(file))
         except (OSError, ValueError):
             return None
         return content.decode("utf-8", "replace") if len(content) <= _LARGEST else None
@@ -220,6 +221,14 @@ def _opened(path: Path) -> BinaryIO:
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(f"{path} is no plain file")
     return path.open("rb")
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Until the end, or beyond what is read. In pieces, since /proc/sys refuses to be asked for much at once."""
+    left = _LARGEST + 1
+    while left > 0 and (piece := file.read(min(left, _PIECE))):
+        yield piece
+        left -= len(piece)
 
 
 def last_lines(text: str, whole: bool) -> str:

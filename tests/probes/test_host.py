@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,18 @@ def test_paths_are_below_the_root(tmp_path: Path) -> None:
     assert host.listdir("/") == ("etc", "way")
     assert host.link("/way") == "../there"
     assert host.exists("/way")  # though it leads nowhere
+
+
+def test_files_of_the_kernel_are_read() -> None:
+    """They have no size, and those of /proc/sys are not given out in large pieces."""
+    assert (LocalHost().read("/proc/sys/kernel/hostname") or "").strip() == socket.gethostname()
+    assert "MemTotal" in (LocalHost().read("/proc/meminfo") or "")
+
+
+def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
+    text = "0123456789" * 20_000
+    (tmp_path / "large").write_text(text)
+    assert LocalHost(tmp_path).read("/large") == text
 
 
 def test_a_command_is_below_the_root(tmp_path: Path) -> None:
