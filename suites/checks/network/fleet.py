@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from suites.checks.agreement import Held, grouped, outliers
-from suites.checks.network.ports import Interface, evidence, gigabits, interfaces, is_physical, spoken
+from suites.checks.network.ports import RATE, Interface, evidence, gigabits, interfaces, is_physical, of_rdma, spoken
 from suites.checks.readings import evidence as reading_evidence
-from suites.checks.rule import Case, Judged, Rule, Scope, broken, ok
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, broken, ok
 from suites.report import Status
 
 
@@ -18,40 +18,41 @@ def _used(each: Interface) -> bool:
     return spoken(each["name"]) and not each["loopback"] and each["state"] != "down" and each["carrier"] is not False
 
 
-def _same(case: Case, what: str, of: Callable[[Interface], Any], fact: str) -> Iterator[Judged]:
+def _same(case: Case, what: str, of: Callable[[Facts, Interface], Any], fact: str) -> Iterator[Judged]:
     """Interfaces of one name on all hosts."""
     found = [
         (each["name"], Held(host, each["name"], value, evidence(facts, each, fact, None)))
         for host, facts in case.fleet.items()
         for each in interfaces(facts)
-        if _used(each) and (value := of(each)) is not None
+        if _used(each) and (value := of(facts, each)) is not None
     ]
     for group in grouped(found):
         yield from outliers(f"{what} of {group[0].device}", group)
 
 
 def _mtu(case: Case) -> Iterator[Judged]:
-    yield from _same(case, "the MTU", lambda each: each["mtu"], "mtu")
+    yield from _same(case, "the MTU", lambda _, each: each["mtu"], "mtu")
 
 
 def _speed(case: Case) -> Iterator[Judged]:
     yield from _same(case, "the speed", _rate, "speed_bytes_per_second")
 
 
-def _rate(each: Interface) -> str | None:
+def _rate(facts: Facts, each: Interface) -> str | None:
     """Of an interface behind which there is a device: what a bond says is the sum of its members."""
-    speed = each["speed_bytes_per_second"]
+    speed = None if each["name"] in of_rdma(facts, RATE) else each["speed_bytes_per_second"]
     return gigabits(speed) if speed and is_physical(each) else None
 
 
 def _setting(case: Case, query: str, names: tuple[str, ...], what: str) -> Iterator[Judged]:
-    """What `ethtool` says of interfaces of one name and driver."""
+    """What `ethtool` says of interfaces of one name and driver. The firmware of an RDMA device is told by its rule."""
     found = []
     for host, facts in case.fleet.items():
+        ports = of_rdma(facts, "firmware")
         for each in filter(_used, interfaces(facts)):
             reading = each["readings"].get(query)
             for name in names:
-                if reading and name in reading["values"]:
+                if reading and name in reading["values"] and not (name == "firmware" and each["name"] in ports):
                     held = Held(host, each["name"], reading["values"][name], reading_evidence(reading, name))
                     found.append(((each["name"], each["driver"], name), held))
     for group in grouped(found):
@@ -74,7 +75,8 @@ def _membership(case: Case) -> Iterator[Judged]:
 
 
 def _missing(case: Case) -> Iterator[Judged]:
-    """A host whose interfaces are some of another's lacks the others; where names are unlike, hosts are too."""
+    """A host whose interfaces are some of another's lacks the others; where names are unlike, hosts are too. A port of
+    an RDMA device is missed by the rule that counts these."""
     held = {
         host: {each["name"] for each in interfaces(facts) if is_physical(each)}
         for host, facts in case.fleet.items()
@@ -85,7 +87,9 @@ def _missing(case: Case) -> Iterator[Judged]:
         return
     fullest = max(held, key=lambda host: len(held[host]))
     for host, names in held.items():
-        for name in sorted(held[fullest] - names) if names <= held[fullest] else ():
+        counted = (case.fleet[host].get("rdma") or {}).get("devices") is not None
+        elsewhere = of_rdma(case.fleet[fullest]) if counted else set()
+        for name in sorted(held[fullest] - names - elsewhere) if names <= held[fullest] else ():
             found = {"command": "ip link", "value": sorted(names), "threshold": sorted(held[fullest])}
             yield broken(f"there is no {name} here, and there is one on {fullest}", found, name, host=host)
         if names == held[fullest]:

@@ -17,6 +17,9 @@ _LOCAL = (
 host."""
 _VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 
+RATE = "rate_bits_per_second"
+"""The fact of an RDMA port that is the speed of its interface."""
+
 
 def interfaces(facts: Facts) -> list[Interface]:
     """None of them where they are unknown."""
@@ -33,10 +36,11 @@ def is_physical(interface: Interface) -> bool:
     return not interface["virtual"] and not interface["loopback"] and spoken(interface["name"])
 
 
-def of_rdma(facts: Facts) -> set[str]:
-    """Interfaces that are a port of an RDMA device: of their speed and presence the rules of RDMA tell."""
+def of_rdma(facts: Facts, fact: str = "name") -> set[str]:
+    """Interfaces that are a port of an RDMA device of which this fact is known: the rules of RDMA tell of it."""
     adapters = (facts.get("rdma") or {}).get("devices") or ()
-    return {port["netdev"] for device in adapters for port in device["ports"] if port["netdev"]}
+    both = ({**device, **port} for device in adapters for port in device["ports"] if port["netdev"])
+    return {each["netdev"] for each in both if each.get(fact)}
 
 
 def names_for_collectives(facts: Facts) -> dict[str, str]:

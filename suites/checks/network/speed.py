@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from suites.checks.network.ports import Interface, gigabits, interfaces, is_physical, of_rdma
+from suites.checks.network.ports import RATE, Interface, gigabits, interfaces, is_physical, of_rdma
 from suites.checks.readings import evidence
 from suites.checks.rule import Case, Facts, Judged, Rule, Threshold, broken, ok
 from suites.report import Status
@@ -22,7 +22,7 @@ _PEERS = 3
 
 def _able(facts: Facts) -> list[tuple[Interface, int]]:
     """Interfaces with a link whose `ethtool` says what they can do, and that."""
-    ports = of_rdma(facts)
+    ports = of_rdma(facts, RATE)
     told = ((each, _told(each, "link").get("supported_bytes_per_second")) for each in interfaces(facts))
     return [
         (each, most)

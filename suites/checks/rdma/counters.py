@@ -1,5 +1,5 @@
 """Rules about counters of RDMA ports. Their totals say nothing, since healthy ports have some of every kind: what grew
-between two looks does. May import: agreement, growth, rdma_facts, rule, report.
+between two looks does. May import: agreement, growth, network_ports, rdma_facts, rule, report.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from suites.checks.agreement import Held, far_above
 from suites.checks.growth import RESET
+from suites.checks.network.ports import interfaces
 from suites.checks.rdma.facts import Port, all_ports, grew, likes, ports
-from suites.checks.rule import Case, Judged, Rule, Scope, Threshold, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
 
 LINK = ("link_downed", "link_error_recovery")
@@ -35,6 +36,8 @@ REPEATED = ("symbol_error", "packet_seq_err", "local_ack_timeout_err", "implied_
 def _grew(names: tuple[str, ...]) -> Callable[[Case], Iterator[Judged]]:
     def judge(case: Case) -> Iterator[Judged]:
         for port, found in grew(case, names):
+            if names is LINK and port.facts["netdev"] in _watched(case.facts):
+                continue
             if found is None:
                 yield unknown(RESET, device=port.name)
             elif not found:
@@ -48,6 +51,11 @@ def _grew(names: tuple[str, ...]) -> Callable[[Case], Iterator[Judged]]:
                 )
 
     return judge
+
+
+def _watched(facts: Facts) -> set[str]:
+    """Interfaces of which network.link_changes tells how often their link came and went."""
+    return {each["name"] for each in interfaces(facts) if "carrier_changes" in each["counters"]}
 
 
 def _outliers(case: Case) -> Iterator[Judged]:

@@ -1,6 +1,6 @@
 """Rules about the ports of RDMA devices: their state, rate, MTU and addresses.
 
-May import: agreement, rdma_facts, rule, report.
+May import: agreement, network_ports, rdma_facts, rule, report.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from suites.checks.agreement import outliers
+from suites.checks.network.ports import interfaces
 from suites.checks.rdma.facts import Port, all_ports, gigabits, likes, majority, model, named, ports, same_places, where
 from suites.checks.rule import Case, Judged, Outcome, Rule, Scope, Threshold, broken, ok
 from suites.report import Status
@@ -157,23 +158,39 @@ def _nominal_rate(case: Case) -> Iterator[Judged]:
 
 def _active_mtu(case: Case) -> Iterator[Judged]:
     """Beside an InfiniBand fabric, RoCE is the road to storage or management and no matter of collectives."""
-    found = [port for port in ports(case.facts) if port.active]
-    infiniband = any(port.facts["link_layer"] == "InfiniBand" for port in found)
-    for port in found:
-        mtu = port.facts["active_mtu"]
-        if port.facts["link_layer"] != "Ethernet" or mtu is None:
-            continue
-        if mtu >= case.limits["least"]:
-            yield ok(port.name)
-            continue
-        interface = port.facts["netdev"] or "INTERFACE"
-        yield broken(
-            f"{port.name} sends RoCE packets of {mtu} bytes, {case.limits['least']:g} are possible",
-            port.evidence("active_mtu", case.limits["least"]),
-            port.name,
-            status=Status.INFO if infiniband else None,
-            remedy=f"`ip link set {interface} mtu 4200` or more (9000), on all hosts and in the switches alike",
-        )
+    odd = _odd_interfaces(case)
+    for host, facts in case.fleet.items():
+        found = [port for port in ports(facts, host) if port.active]
+        infiniband = any(port.facts["link_layer"] == "InfiniBand" for port in found)
+        for port in found:
+            mtu, interface = port.facts["active_mtu"], port.facts["netdev"]
+            if port.facts["link_layer"] != "Ethernet" or mtu is None or (host, interface) in odd:
+                continue
+            if mtu >= case.limits["least"]:
+                yield ok(port.name, host)
+                continue
+            yield broken(
+                f"{port.name} sends RoCE packets of {mtu} bytes, {case.limits['least']:g} are possible",
+                port.evidence("active_mtu", case.limits["least"]),
+                port.name,
+                host=host,
+                status=Status.INFO if infiniband else None,
+                remedy=f"`ip link set {interface or 'INTERFACE'} mtu 4200` or more (9000), on all hosts and in the "
+                "switches alike",
+            )
+
+
+def _odd_interfaces(case: Case) -> set[tuple[str, str | None]]:
+    """(host, interface) whose MTU is not that of most hosts: network.mtu_differs tells of it, the MTU of the port is
+    only what comes of it."""
+    found = [
+        ((host, each["name"]), each["mtu"])
+        for host, facts in case.fleet.items()
+        for each in interfaces(facts)
+        if each["mtu"] is not None
+    ]
+    usual = {name: majority([mtu for (_, other), mtu in found if other == name]) for (_, name), _ in found}
+    return {place for place, mtu in found if mtu != usual[place[1]]}
 
 
 def _no_ipv4_gid(case: Case) -> Iterator[Judged]:
@@ -196,9 +213,13 @@ def _differing(value: str, what: str, needs_active: bool = True) -> Rule:
     """A rule that a value is the same on adapters of one model and on ports of the same name, or else who differs."""
 
     def judge(case: Case) -> Iterator[Judged]:
+        odd = _odd_interfaces(case) if value == "active_mtu" else set()
         found = [
-            port for port in all_ports(case) if port.facts[value] is not None and (port.active or not needs_active)
-        ]
+            port
+            for port in all_ports(case)
+            if port.facts[value] is not None and (port.active or not needs_active)
+            and (port.host, port.facts["netdev"]) not in odd
+        ]  # fmt: skip
         said: set[tuple[str | None, str | None]] = set()
         for group in [*likes(found), *same_places(found)]:
             for judged in outliers(what, [port.held(value) for port in group]):
@@ -285,6 +306,7 @@ RULES = (
         status=Status.WARN,
         needs=("rdma",),
         judge=_active_mtu,
+        scope=Scope.FLEET,
         thresholds={"least": Threshold(4096, "bytes", "the largest MTU of RDMA (InfiniBand specification)")},
     ),
     Rule(

@@ -96,3 +96,22 @@ def test_an_address_that_two_hosts_have() -> None:
     assert statuses(fleet("network.address_twice", a=told("192.0.2.7"), b=told("192.0.2.8"))) == [Status.PASS]
     for name, text in (("docker0", "172.17.0.1"), ("ens3", "169.254.1.1")):
         assert fleet("network.address_twice", a=told(text, name), b=told(text, name)) == []
+
+
+def test_a_port_of_an_rdma_device_is_told_by_the_rules_of_rdma() -> None:
+    told = {"name": "mlx5_0", "firmware": "1.1", "ports": [{"netdev": "ens3", "rate_bits_per_second": 10**11}]}
+    port: dict[str, Any] = {"rdma": {"devices": [told]}}
+    speeds = {
+        name: settings("", f"Settings for ens3:\n\tSpeed: {speed}Mb/s\n") | port
+        for name, speed in (("a", 200000), ("b", 200000), ("c", 100000))
+    }
+    assert fleet("network.speed_differs", **speeds) == []
+    firmware = {name: settings("-i", f"firmware-version: 1.{minor}\n") | port for name, minor in (("a", 1), ("b", 2))}
+    assert fleet("network.firmware_differs", **firmware) == []
+    driver = {name: settings("-i", f"version: 1.{minor}\n") | port for name, minor in (("a", 1), ("b", 2))}
+    assert statuses(fleet("network.firmware_differs", **driver)) == [Status.WARN]
+    one, two = of_ip(entry("ens4")), of_ip(entry("ens3"), entry("ens4"))
+    assert statuses(fleet("network.interface_missing", a=two, b=one)) == [Status.WARN]
+    assert Status.WARN not in statuses(
+        fleet("network.interface_missing", a=two | port, b=one | {"rdma": {"devices": []}})
+    )

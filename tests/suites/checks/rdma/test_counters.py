@@ -56,6 +56,13 @@ def test_one_counter_that_is_lower_than_before_says_that_all_were_reset() -> Non
     assert statuses(ruled("rdma.errors_grew", after, earlier=before)) == [Status.SKIP]
 
 
+def test_a_link_whose_interface_is_watched_is_not_told_twice() -> None:
+    counters = {"interfaces": [{"name": "net1", "counters": {"carrier_changes": 3}}]}
+    before, after = (told(sysfs("mlx5_0", gid_attrs__ndevs__0="net1", counters__link_downed=it)) for it in "57")
+    assert statuses(ruled("rdma.link_downed_grew", after, earlier=before)) == [Status.WARN]
+    assert ruled("rdma.link_downed_grew", after | {"network": counters}, earlier=before) == []
+
+
 def test_packets_out_of_order_are_no_errors() -> None:
     assert ruled("rdma.errors_grew", counted(out_of_sequence=7), earlier=counted(out_of_sequence=5)) == []
 

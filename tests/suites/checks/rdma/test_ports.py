@@ -9,6 +9,7 @@ from suites.report import Status
 from tests.probes.rdma.samples import ROCE, devices, ibstat, sysfs
 from tests.suites.checks.rdma_told import adapters, hosts_device, told
 from tests.suites.checks.ruled import fleet, ruled, statuses
+from tests.suites.checks.told import facts_of
 
 UP = [ibstat(f"mlx5_{number}") for number in (0, 1, 2)]
 
@@ -230,6 +231,18 @@ def test_one_mtu_for_all_hosts() -> None:
     (finding,) = fleet("rdma.mtu_differs", a=told(large), b=told(large), c=told(small))
     assert hosts_device(finding) == ("c", "mlx5_1")
     assert finding.message.startswith("mlx5_1: the MTU is 1024, and 4096 on ")
+
+
+def test_the_mtu_of_an_interface_is_told_by_the_rule_of_the_network() -> None:
+    hosts = {
+        name: facts_of({}, {**roce(), "/sys/class/net/net1/mtu": mtu}, sections=("rdma", "network"))
+        for name, mtu in (("a", "9000"), ("b", "9000"), ("c", "1500"))
+    }
+    assert [finding.subject["host"] for finding in fleet("network.mtu_differs", **hosts)] == ["c"]
+    for rule in ("rdma.mtu_differs", "rdma.active_mtu"):
+        assert set(statuses(fleet(rule, **hosts))) == {Status.PASS}
+    alike = dict.fromkeys(("a", "b"), hosts["c"])
+    assert set(statuses(fleet("rdma.active_mtu", **alike))) == {Status.WARN}
 
 
 def test_infiniband_here_and_ethernet_there() -> None:
