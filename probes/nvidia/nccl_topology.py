@@ -49,6 +49,8 @@ def parse(text: str) -> Said:
             numa += [] if node is None else [int(min(node, 1 << 16))]
         elif element.tag == "gpu" or (element.tag == "pci" and element.get("class", "")[:6] in _GPU_CLASSES):
             _put_gpu(gpus, path)
+        elif element.tag == "nvlink" and gpus and any(tag == "gpu" for tag, _ in path):
+            gpus[-1]["nvlinks"] += whole(element.get("count", "")) or 0
         elif element.tag == "net":
             cards.append(_place(path) | {"name": element.get("name", "")[:32]} | _gdr(element.attrib))
             cards[-1]["speed"] = whole(element.get("speed", ""))
@@ -64,7 +66,7 @@ def _put_gpu(gpus: list[dict[str, Any]], path: list[tuple[str, Mapping[str, str]
     if any(attributes.get("vendor") == _AMD for _, attributes in path):
         return
     if not gpus or gpus[-1]["bus"] != place["bus"]:
-        gpus.append(place | {"index": None, "architecture": None, "gdr": None})
+        gpus.append(place | {"index": None, "architecture": None, "gdr": None, "nvlinks": 0})
     tag, attributes = path[-1]
     if tag == "gpu":
         gpus[-1] |= {"index": whole(attributes.get("dev", "")), "architecture": whole(attributes.get("sm", ""))}

@@ -53,6 +53,7 @@ SUBJECTS: tuple[str, ...] = (
     "suites.checks.nvidia.link",
     "suites.checks.nvidia.topology",
     "suites.checks.nvidia.fabric",
+    "suites.checks.nvidia.nccl_topology",
     "suites.checks.rdma.ports",
     "suites.checks.rdma.adapters",
     "suites.checks.rdma.counters",

@@ -25,7 +25,7 @@ def test_devices_with_what_is_above_them() -> None:
     place = {"transfers": 32.0, "width": 16, "bridges": 1}
     assert parse(TOPOLOGY).values == {
         "numa": [1],
-        "gpus": [{"bus": "0000:19:00.0", **place, "index": 3, "architecture": 90, "gdr": True}],
+        "gpus": [{"bus": "0000:19:00.0", **place, "index": 3, "architecture": 90, "gdr": True, "nvlinks": 18}],
         "cards": [{"bus": "0000:1a:00.0", **place, "name": "mlx5_3", "gdr": False, "speed": 400000}],
     }
 
@@ -36,7 +36,7 @@ def test_a_file_for_ranks_to_come_has_no_ranks() -> None:
     ).values["gpus"]
     assert gpu == {
         "bus": "0001:00:00.0", "transfers": None, "width": 16, "bridges": 0, "index": None, "architecture": None,
-        "gdr": None,
+        "gdr": None, "nvlinks": 0,
     }  # fmt: skip
 
 
