@@ -18,6 +18,8 @@ from suites.hostinfo import known
 from suites.launch.lists.nodeset import fold
 
 _DEVICE = re.compile(r"accelerators\.(\w+)\.devices\.(\w+)")
+_WITH_REASON = ("tools.failed", "expect.unknown")
+"""What was not judged, and of which more is said than that."""
 _SEVERITY = ("error", "fail", "warn", "info", "skip", "pass")
 
 
@@ -42,9 +44,9 @@ def render(record: Mapping[str, Any]) -> str:
     if record["changes"]:
         lines += ["changes", *_changes(record["changes"]), ""]
     found = sorted(record["findings"], key=lambda finding: _SEVERITY.index(finding["status"]))
-    for same in alike(finding for finding in found if finding["status"] != "skip"):
+    for same in alike(finding for finding in found if not _is_unjudged(finding)):
         lines += _finding(same, several=len(hosts) > 1)
-    lines += _unjudged([finding for finding in found if finding["status"] == "skip"])
+    lines += _unjudged([finding for finding in found if _is_unjudged(finding)])
     lines += [""] * bool(found)
     return "\n".join([*lines, verdict(record)])
 
@@ -166,6 +168,10 @@ def _evidence(evidence: Mapping[str, Any]) -> str:
     if not source or not line:
         return f"see `{source}`" if source else ""
     return f"`{source}`: " + " ".join(line.split())
+
+
+def _is_unjudged(finding: Mapping[str, Any]) -> bool:
+    return finding["status"] == "skip" and finding["check"] not in _WITH_REASON
 
 
 def _unjudged(skipped: Sequence[Mapping[str, Any]]) -> list[str]:

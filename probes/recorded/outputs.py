@@ -9,11 +9,13 @@ May import: probes.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from probes.host import Answer
 from probes.recorded import devices, transcript, variables
+from probes.tool_text import clean
 
 COMMANDS: Mapping[str, str] = {
     "npu-smi_info_l": "npu-smi info -l",
@@ -143,6 +145,10 @@ _OF_INTERFACE = re.compile(rf"^({'|'.join(_ETHTOOL)}) for (\S+?):", re.MULTILINE
 _BY_DEVICE = re.compile(r"^/sys/bus/pci/devices/[^/]+/(infiniband|net)/(.*)$")
 
 
+_TYPED = re.compile(r"^npu-smi_info_t_")
+"""Of a file that is named as the command is typed: npu-smi_info_-t_topo.txt."""
+
+
 @dataclass(slots=True)
 class Outputs:
     """What a folder holds of a host. `strange`: names that mean nothing here. `twice`: files that answer what another
@@ -170,7 +176,7 @@ class _File:
 def gather(texts: Iterable[tuple[str, str]]) -> Outputs:
     """Texts by the names of their files. Those whose device is named are placed first."""
     found = Outputs()
-    held = dict(texts)
+    held = {name: textwrap.dedent(clean(text)) for name, text in texts}
     named = devices.of_names(held)
     files = [_File(name, text, named.get(name, _alone(name))) for name, text in held.items()]
     for file in sorted(files, key=lambda each: (not devices.is_told(each.text, each.device), each.name)):
@@ -192,7 +198,7 @@ def _alone(name: str) -> int | None:
 
 
 def _place(found: Outputs, file: _File) -> bool:
-    name, text = file.name, file.text
+    name, text = _TYPED.sub("npu-smi_", file.name.replace("_-", "_")), file.text
     if transcript.is_transcript(text):
         held = transcript.parse(text)
         found.files |= {path: held.files[path] for path in held.files if path not in found.files}

@@ -15,7 +15,6 @@ from suites.report import Status
 
 _COUNTING = ("table", "state", "details", "dcgm_discovery", "topology")
 """Questions whose answers have every GPU."""
-_NOT_BROKEN = ("refused", "failed")
 
 
 def _fault(which: str, message: str) -> Callable[[Case], Iterator[Judged]]:
@@ -24,7 +23,7 @@ def _fault(which: str, message: str) -> Callable[[Case], Iterator[Judged]]:
     def judge(case: Case) -> Iterator[Judged]:
         readings = [reading for reading in host_readings(case.facts).values() if "nvidia-smi" in reading["source"]]
         faulty = next((reading for reading in readings if reading["values"].get("fault") == which), None)
-        silent = next((reading for reading in readings if reading["state"] in _NOT_BROKEN), None)
+        silent = next((reading for reading in readings if reading["state"] == "refused"), None)
         if faulty:
             yield broken(message, evidence(faulty, "fault"))
         elif any(map(_speaks, readings)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,9 @@ from probes.recorded.transcript import is_transcript, parse
         ("npu-smi_hccs_npu5.txt", "npu-smi info -t hccs -i 5 -c 0"),
         ("npu-smi_board_chip_910a.txt", "npu-smi info -t board -i 0 -c 0"),
         ("npu-smi_board_card_910a.txt", "npu-smi info -t board -i 0"),
+        ("npu-smi_info_t_topo.txt", "npu-smi info -t topo"),
+        ("npu-smi_info_-t_health_npu3.txt", "npu-smi info -t health -i 3 -c 0"),
+        ("nvidia-smi_-q.txt", "nvidia-smi -q"),
         ("hccn_link_stat_npu3.txt", "hccn_tool -i 3 -link_stat -g"),
         ("hccn_link_up.txt", "hccn_tool -i 0 -link -g"),
         ("hccn_tls_dev1.txt", "hccn_tool -i 1 -tls -g"),
@@ -215,3 +220,12 @@ def test_outputs_of_unknown_commands_are_said_once(tmp_path: Path) -> None:
 
 def test_a_part_of_what_nvidia_smi_tells() -> None:
     assert parse("$ nvidia-smi -q -d PERFORMANCE\nGPU 0\n").commands["nvidia-smi -q"].stdout.strip() == "GPU 0"
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda text: "\ufeff" + text, lambda text: "\x1b[1m" + text.replace("\n", "\x1b[0m\n", 1)]
+)
+def test_colours_and_indentation_of_what_was_pasted_are_no_part_of_it(spoil: Callable[[str], str]) -> None:
+    text = "Settings for eth0:\n\tSpeed: 25000Mb/s\n\tLink detected: no\n"
+    for pasted in (spoil(text), textwrap.indent(text, "    ")):
+        assert gather([("ethtool_x.txt", pasted)]).commands == gather([("ethtool_x.txt", text)]).commands
