@@ -134,7 +134,7 @@ _IN_PARTS = ("dmesg", "lspci", "lspci -vvv", "pip list")
 NO_PROBES = ("hccl_test", "nccl_tests", "INDEX", "README")
 """Outputs of benchmarks, and texts about a collection."""
 
-_DUMP_LINE = re.compile(r"(/\S+)\t(.*)")
+_DUMP_LINE = re.compile(r"^(/(?:sys|proc|etc|dev)/\S+)[ \t]+(.*)$", re.MULTILINE)
 _ETHTOOL = {
     "Settings": "ethtool",
     "FEC parameters": "ethtool --show-fec",

@@ -229,3 +229,9 @@ def test_colours_and_indentation_of_what_was_pasted_are_no_part_of_it(spoil: Cal
     text = "Settings for eth0:\n\tSpeed: 25000Mb/s\n\tLink detected: no\n"
     for pasted in (spoil(text), textwrap.indent(text, "    ")):
         assert gather([("ethtool_x.txt", pasted)]).commands == gather([("ethtool_x.txt", text)]).commands
+
+
+def test_a_dump_of_files_may_have_lost_its_tabs() -> None:
+    lines = "/sys/class/infiniband/mlx5_0/ports/1/state\t1: DOWN\n/sys/class/infiniband/mlx5_0/ports/1/rate\t\n"
+    assert gather([("x.txt", lines.expandtabs())]).files == gather([("x.txt", lines)]).files
+    assert len(gather([("x.txt", lines)]).files) == 2
