@@ -12,9 +12,10 @@ from dataclasses import dataclass
 _SLOT = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 _CARD = rf"(?:(?P<device>{_SLOT}).{{0,80}}?)?"
 """The address of the card that a line is about, if it names one."""
-_INSIDE = "veth|docker|br-|virbr|cali|cni|flannel|lxc|vnet|tap|tun|dummy|fwpr|fwln|ifb|wl|lo\\b"
+_INSIDE = "veth|docker|br-|virbr|cali|cni|flannel|lxc|vnet|tap|tun|dummy|fwpr|fwln|ifb|wl|usb|enx|lo\\b"
 _PORT = rf"(?<![\w.-])(?!(?:{_INSIDE}))[A-Za-z][\w.-]{{0,20}}"
-"""A network interface, but for those that come and go with containers and virtual machines."""
+"""A network interface, but for those that come and go with containers and virtual machines, and those on USB, as BMCs
+have."""
 _AER = rf"(?P<device>{_SLOT}): (?:AER: )?PCIe Bus Error: severity="
 _RECEIVED = rf"error (?:message )?received:? ?(?:from )?(?P<device>{_SLOT})?"
 _HARDWARE = r"\[Hardware Error\]: +"

@@ -75,6 +75,7 @@ LINES = {
     "systemd-networkd[812]: ib3: Lost carrier": ("link_lost", "ib3", None),
     "systemd-networkd[812]: ib3: Gained carrier": None,
     "systemd-networkd[812]: veth12ab: Lost carrier": None,
+    "systemd-networkd[812]: enx02005e000001: Lost carrier": None,
     "NetworkManager[9]: <info> device (ens3): carrier: link disconnected": None,
     "NetworkManager[9]: <info> device (ens3): carrier: link connected": None,
     "mlx5_core 0000:5e:00.0 ens3: Link down": ("link_lost", "ens3", None),
