@@ -57,7 +57,9 @@ def _hosts(path: Path, visited: set[Path]) -> list[Recorded]:
     visited.add(place)
     names = sorted(entry.name for entry in path.iterdir())
     if any(name in names for name in _TREE):
-        return [Recorded(_name(path), RecordedHost(path))]
+        host = RecordedHost(path)
+        remark = f"{INDEX}: it cannot be read, so what stands in no other file is unknown"
+        return [Recorded(_name(path), host, None, (remark,) if host.is_cut else ())]
     if files := [path / name for name in names if (path / name).is_file()]:
         return [_of_texts(_name(path), files)]
     return [host for name in names if (path / name).is_dir() for host in _hosts(path / name, visited)]

@@ -22,12 +22,15 @@ class RecordedHost(Folder):
     """A folder that mirrors the absolute paths of a host.
 
     `host.json` is written by `Recorder`. A folder without one, made by hand, has the outputs of commands in files that
-    are named as the command was typed, with `/` as `%2F`: `commands/npu-smi info -l`.
+    are named as the command was typed, with `/` as `%2F`: `commands/npu-smi info -l`. `is_cut`: there is a `host.json`,
+    and it tells nothing.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         super().__init__(root)
-        self._index = _index(super().read(f"/{INDEX}"))
+        told = super().read(f"/{INDEX}")
+        self._index = _index(told)
+        self.is_cut = told is not None and not self._index
         self._answers = {
             commandline.key(commandline.words_of(line)): answer for line, answer in self._commands().items()
         }

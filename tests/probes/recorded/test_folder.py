@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from probes import PROBES
 from probes.errors import ProbeError
 from probes.host import Answer, Host, LocalHost, Runtime, Space
+from probes.recorded import open_recorded
 from probes.recorded.folder import RecordedHost
 from probes.recorded.recorder import Recorder, save
 from suites.hostinfo import Wanted, look
@@ -144,3 +145,13 @@ def test_a_broken_index_leaves_the_files(tmp_path: Path, index: str) -> None:
     host = RecordedHost(tmp_path)
     assert host.read("/etc/name") == "there"
     assert (host.link("/x"), host.runtime(), host.run(["x"], 1.0), host.addresses()) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(("text", "remarks"), [('{"format": 1}', 0), ('{"format": 1, "comm', 1), ("", 1), (None, 0)])
+def test_an_index_that_is_cut_is_said(tmp_path: Path, text: str | None, remarks: int) -> None:
+    (tmp_path / "proc").mkdir()
+    if text is not None:
+        (tmp_path / "host.json").write_text(text)
+    (recorded,) = open_recorded(tmp_path)
+    assert len(recorded.remarks) == remarks
+    assert all("host.json" in remark for remark in recorded.remarks)
