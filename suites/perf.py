@@ -244,7 +244,7 @@ class PerfRun:
         rank, at, ranks = injection["rank"], injection["at"], self.world.size
         if not 0 <= rank < ranks:
             raise UsageError(f"--inject: rank {rank} is not in a world of {ranks}")
-        if at.isdigit() and int(at) >= self.options.loop:
+        if at.isdecimal() and int(at) >= self.options.loop:
             raise UsageError(f"--inject: there is no iteration {at} among {self.options.loop}, counted from 0")
         if injection["fault"] == "corrupt" and at == "rendezvous":
             raise UsageError("--inject: corrupt wants an iteration: at=first, at=middle or a number")

@@ -148,4 +148,4 @@ def _only_in_matrices(told: Mapping[str, Told], known: set[str]) -> Iterator[str
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """mlx5_2 before mlx5_10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in _NUMBER.split(name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(name)]

@@ -137,10 +137,9 @@ def _bond_degraded(case: Case) -> Iterator[Judged]:
 
 def _own_name(case: Case) -> Iterator[Judged]:
     network = case.facts["network"]
-    name, addresses = network["host_name"], network["host_addresses"]
-    if name is None or addresses is None:
+    name, addresses, source = network["host_name"], network["host_addresses"], network["name_source"]
+    if name is None or addresses is None or source is None:
         return
-    source = network["name_source"]
     found = {"file" if source.startswith("/") else "command": source, "value": addresses}
     if not addresses:
         yield broken(f"nothing knows the host's own name {name}", found, status=Status.FAIL)

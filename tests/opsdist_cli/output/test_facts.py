@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opsdist_cli.output.facts import render
@@ -296,6 +296,7 @@ info: 6 sections read, nothing to remark"""
 
 @settings(deadline=None, max_examples=50)
 @given(texts=st.lists(TEXT, min_size=1, max_size=6))
+@example(texts=["\N{SUPERSCRIPT TWO}"])  # a digit that is no number
 def test_whatever_a_host_answers_is_a_valid_record_and_fits(texts: list[str | None]) -> None:
     found = reported(ScrambledHost(texts)).record()
     validate(found)

@@ -170,3 +170,10 @@ def test_counters_that_were_reset_are_unknown(rule: str) -> None:
     names = ("carrier_changes", "statistics__rx_errors", "statistics__rx_dropped", "statistics__rx_packets")
     before, after = (of_files(**{f"ens3__{name}": count for name in names}) for count in ("9", "1"))
     assert statuses(ruled(f"network.{rule}", after, earlier=before)) == [Status.SKIP]
+
+
+def test_a_name_that_leads_nowhere_by_nobodys_word_is_unknown() -> None:
+    """As in a record that somebody edited."""
+    facts = facts_of({}, {}, sections=("network",))
+    facts["network"] |= {"host_name": "n7", "host_addresses": [], "name_source": None}
+    assert ruled("network.own_name", facts) == []
