@@ -38,7 +38,9 @@ def _shaping(kind: Any) -> Shaping:
         return _record(kind)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (types.UnionType, Union):
-        return _one_of(tuple(map(_shaping, sorted(arguments, key=lambda each: each is not types.NoneType))))
+        kinds = [each for each in arguments if each is not types.NoneType]
+        one = _shaping(kinds[0]) if len(kinds) == 1 else _one_of(tuple(map(_shaping, kinds)))
+        return one if len(kinds) == len(arguments) else _or_unknown(one)
     if origin is Literal:
         return _plain(f"one of {', '.join(map(str, arguments))}", lambda value: value in arguments)
     if origin is tuple and arguments[-1] is not ...:
@@ -48,8 +50,9 @@ def _shaping(kind: Any) -> Shaping:
     if origin is not None:
         return _each(_shaping(arguments[0]))
     if issubclass(kind, Enum):
-        return _plain(kind.__name__, lambda value: value in tuple(kind))
-    accepted = {float: (int, float), types.NoneType: (types.NoneType,)}.get(kind, (kind,))
+        names = frozenset(map(str, kind))
+        return _plain(kind.__name__, lambda value: type(value) is str and value in names)
+    accepted = (int, float) if kind is float else (kind,)
     return _plain(kind.__name__, lambda value: type(value) in accepted)
 
 
@@ -60,6 +63,10 @@ def _plain(name: str, fits: Callable[[Any], bool]) -> Shaping:
         return value
 
     return shape
+
+
+def _or_unknown(shaping: Shaping) -> Shaping:
+    return lambda value: None if value is None else shaping(value)
 
 
 def _one_of(shapings: tuple[Shaping, ...]) -> Shaping:
@@ -86,7 +93,7 @@ def _record(kind: type) -> Shaping:
     shapings = {field.name: _shaping(hints[field.name]) for field in dataclasses.fields(kind)}
 
     def shape(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise ValueError(f": {value!r:.40} has no parts")
         found = {}
         name = ""
@@ -131,7 +138,7 @@ def _in_turn(shapings: tuple[Shaping, ...]) -> Shaping:
 
 def _named(shaping: Shaping) -> Shaping:
     def shape(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise ValueError(f": {value!r:.40} has no parts")
         return _inside(value, shaping)
 

@@ -6,11 +6,11 @@ What they would have told was not judged then, so "nothing was found" says nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from suites.checks.readings import Reading
-from suites.checks.rule import Case, Judged, Outcome, Rule, broken, ok, unknown
+from suites.checks.rule import Case, Facts, Judged, Outcome, Rule, broken, ok, unknown
 from suites.report import Status
 
 VENDORS = {
@@ -95,26 +95,23 @@ def _needs_rights(reading: Reading) -> bool:
     return reading["state"] == "refused" and bool(_RIGHTS.search(reading["reason"] or ""))
 
 
-def _by_tool(facts: Any) -> dict[str, list[Reading]]:
+def _by_tool(facts: Facts) -> dict[str, list[Reading]]:
     """Program -> its readings, wherever they are in the facts; files are no tools."""
     found: dict[str, list[Reading]] = {}
-    for reading in _readings(facts):
-        tool = reading["source"].split(" ")[0]
-        if not tool.startswith("/"):
-            found.setdefault(tool, []).append(reading)
-    return found
-
-
-def _readings(facts: Any) -> Iterator[Reading]:
-    if isinstance(facts, Mapping):
-        if "state" in facts and "source" in facts and "reason" in facts:
-            yield facts
+    rest: list[Any] = [facts]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, list):
+            rest += reversed(part)
+        elif not isinstance(part, dict):
+            continue
+        elif "state" in part and "source" in part and "reason" in part:
+            tool = part["source"].split(" ")[0]
+            if not tool.startswith("/"):
+                found.setdefault(tool, []).append(part)
         else:
-            for part in facts.values():
-                yield from _readings(part)
-    elif isinstance(facts, list):
-        for part in facts:
-            yield from _readings(part)
+            rest += reversed([each for each in part.values() if isinstance(each, dict | list)])
+    return found
 
 
 RULES = (

@@ -183,14 +183,13 @@ def _active_mtu(case: Case) -> Iterator[Judged]:
 def _odd_interfaces(case: Case) -> set[tuple[str, str | None]]:
     """(host, interface) whose MTU is not that of most hosts: network.mtu_differs tells of it, the MTU of the port is
     only what comes of it."""
-    found = [
-        ((host, each["name"]), each["mtu"])
-        for host, facts in case.fleet.items()
-        for each in interfaces(facts)
-        if each["mtu"] is not None
-    ]
-    usual = {name: majority([mtu for (_, other), mtu in found if other == name]) for (_, name), _ in found}
-    return {place for place, mtu in found if mtu != usual[place[1]]}
+    by_name: dict[str, dict[str, int]] = {}
+    for host, facts in case.fleet.items():
+        for each in interfaces(facts):
+            if each["mtu"] is not None:
+                by_name.setdefault(each["name"], {})[host] = each["mtu"]
+    usual = {name: majority(list(found.values())) for name, found in by_name.items()}
+    return {(host, name) for name, found in by_name.items() for host, mtu in found.items() if mtu != usual[name]}
 
 
 def _no_ipv4_gid(case: Case) -> Iterator[Judged]:
