@@ -18,6 +18,9 @@ from probes import PROBES
 Shaping = Callable[[Any], Any]
 """JSON value -> the same in the shape of a type. Raises ValueError, whose text says where and what."""
 
+_LEAVES: dict[Shaping, frozenset[type]] = {}
+"""What shapes a value that has no parts -> the types that it lets be."""
+
 
 def section_type(section: str) -> type:
     """The facts of a section."""
@@ -52,8 +55,10 @@ def _shaping(kind: Any) -> Shaping:
     if issubclass(kind, Enum):
         names = frozenset(map(str, kind))
         return _plain(kind.__name__, lambda value: type(value) is str and value in names)
-    accepted = (int, float) if kind is float else (kind,)
-    return _plain(kind.__name__, lambda value: type(value) in accepted)
+    accepted = frozenset({int, float} if kind is float else {kind})
+    shape = _plain(kind.__name__, lambda value: type(value) in accepted)
+    _LEAVES[shape] = accepted
+    return shape
 
 
 def _plain(name: str, fits: Callable[[Any], bool]) -> Shaping:
@@ -146,7 +151,7 @@ def _named(shaping: Shaping) -> Shaping:
 
 
 def _inside(items: Mapping[Any, Any], shaping: Shaping) -> Mapping[Any, Any]:
-    if shaping is _anything:
+    if shaping is _anything or _LEAVES.get(shaping, frozenset()).issuperset(map(type, items.values())):
         return items
     found = {}
     name = None

@@ -29,6 +29,7 @@ _WEDGED = {
 }
 """Vendor -> what to do when its driver is why a tool does not end."""
 
+_TREES = (dict, list)
 _BAD_END = re.compile(r"\((?:exit status|killed by) \S+\)$")
 _RIGHTS = re.compile(r"permi(?:ssion|tted)|\broot\b|not allowed|access denied|privileg|authori[sz]ed", re.IGNORECASE)
 
@@ -98,20 +99,21 @@ def _needs_rights(reading: Reading) -> bool:
 def _by_tool(facts: Facts) -> dict[str, list[Reading]]:
     """Program -> its readings, wherever they are in the facts; files are no tools."""
     found: dict[str, list[Reading]] = {}
-    rest: list[Any] = [facts]
-    while rest:
-        part = rest.pop()
-        if isinstance(part, list):
-            rest += reversed(part)
-        elif not isinstance(part, dict):
-            continue
-        elif "state" in part and "source" in part and "reason" in part:
-            tool = part["source"].split(" ")[0]
-            if not tool.startswith("/"):
-                found.setdefault(tool, []).append(part)
-        else:
-            rest += reversed([each for each in part.values() if isinstance(each, dict | list)])
+    _collect(facts, found)
     return found
+
+
+def _collect(part: Any, found: dict[str, list[Reading]]) -> None:
+    if type(part) is dict:
+        if "state" in part and "source" in part and "reason" in part:
+            tool = part["source"].partition(" ")[0]
+            if tool[:1] != "/":
+                found.setdefault(tool, []).append(part)
+            return
+        part = part.values()
+    for each in part:
+        if type(each) in _TREES:
+            _collect(each, found)
 
 
 RULES = (
