@@ -183,7 +183,7 @@ def _locked(descriptor: int, until: float) -> bool:
         except BlockingIOError:
             if time.monotonic() >= until:
                 return False
-            time.sleep(0.02)
+            time.sleep(0.02)  # a lock that is waited for in the kernel has no deadline
         except OSError:  # a file system without locks
             return True
         else:

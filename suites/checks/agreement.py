@@ -61,19 +61,27 @@ def outliers(what: str, held: Sequence[Held], unit: str = "") -> Iterator[Judged
 
 
 def far_above(what: str, held: Sequence[Held], limits: Mapping[str, Any]) -> Iterator[Judged]:
-    """Counts that are far above those of their peers: `least` and `deviations` above the median. Of fewer than four
-    nobody can tell."""
-    if len(held) < _PEERS:
+    """Counts that are far above those of their peers; see `bound`. Of too few nobody can tell."""
+    counts = [one.value for one in held]
+    most = bound(counts, limits)
+    if most is None:
         return
-    middle = median(one.value for one in held)
-    spread = median(abs(one.value - middle) for one in held)
-    most = middle + max(limits["least"], limits["deviations"] * spread)
     odd = [one for one in held if one.value > most]
     for one in odd:
-        message = f"{one.device} has {one.value} {what}, half of its {len(held)} peers have {middle:g} or less"
+        message = f"{one.device} has {one.value} {what}, half of its {len(held)} peers have {median(counts):g} or less"
         yield broken(message, {**one.evidence, "threshold": most}, one.device, host=one.host)
     if not odd:
         yield ok()
+
+
+def bound(counts: Sequence[int], limits: Mapping[str, Any]) -> float | None:
+    """Above it a count is far from what peers have: `least`, and `deviations` times their median absolute deviation,
+    above their median. None of fewer than four."""
+    if len(counts) < _PEERS:
+        return None
+    middle = median(counts)
+    spread = median(abs(count - middle) for count in counts)
+    return float(middle + max(limits["least"], limits["deviations"] * spread))
 
 
 def _differ(what: str, held: Sequence[Held], unit: str) -> Judged:

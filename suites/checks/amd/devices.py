@@ -143,11 +143,10 @@ def _replays(case: Case) -> Iterator[Judged]:
 
 def _hot(case: Case) -> Iterator[Judged]:
     for name, device, reading in of_devices(case.facts, "amd", "table", "temperature"):
-        degrees = value(reading, "temperature") if reading else None
-        if degrees is None:
+        if reading is None:
             yield untold(device, "table", name)
-        elif degrees >= case.limits["most"]:
-            shown = evidence(reading or {}, "temperature", case.limits["most"])
+        elif (degrees := value(reading, "temperature")) >= case.limits["most"]:
+            shown = evidence(reading, "temperature", case.limits["most"])
             yield broken(f"{name} has {degrees:g} °C at its hottest spot", shown, name)
         else:
             yield ok(name)

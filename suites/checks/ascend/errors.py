@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from suites.checks.agreement import bound
 from suites.checks.ascend.npus import Device, each
+from suites.checks.growth import RESET
 from suites.checks.readings import Reading, evidence, of_devices, untold, value
-from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok
+from suites.checks.rule import Case, Facts, Judged, Rule, Scope, Threshold, broken, ok, unknown
 from suites.report import Status
 
 _DOUBLE = re.compile(r"(?:hbm|ddr)_double_bit_(error_count|aggregate_total_err_cnt)")
@@ -22,8 +24,6 @@ _ISOLATED = re.compile(r"(?:hbm|ddr)_(?:\w+_bit_)?isolated_pages?_count")
 _PENDING = re.compile(r"(?:hbm|ddr)_(?:\w+_bit_next_isolated_pages?_count|pending_\w+_count)")
 _SINGLE = re.compile(r"(?:hbm|ddr)_single_bit_(?:error_count|aggregate_total_err_cnt)")
 _LINK = re.compile(r"link\d+_")
-_PEERS = 4
-"""Fewer samples than that have no usual value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _pending(case: Case) -> Iterator[Judged]:
 
 def _growing(wanted: Mapping[str, re.Pattern[str]]) -> Callable[[Case], Iterator[Judged]]:
     """A rule by which counters of these readings grow by less than `least` between two looks. A counter that became
-    smaller was set back."""
+    smaller was set back, and is not known."""
 
     def judge(case: Case) -> Iterator[Judged]:
         earlier = _all_counters(case.earlier, wanted)
@@ -109,9 +109,11 @@ def _growing(wanted: Mapping[str, re.Pattern[str]]) -> Callable[[Case], Iterator
             before = earlier.get((device, query, name))
             if before is None:
                 continue
-            grown = counted.count - before.count
-            if grown >= case.limits["least"]:
-                message = f"{device}: {counted.what} grew by {grown} to {counted.count}"
+            more = counted.count - before.count
+            if more < 0:
+                yield unknown(RESET, device=device)
+            elif more >= case.limits["least"]:
+                message = f"{device}: {counted.what} grew by {more} to {counted.count}"
                 yield broken(message, {**counted.shown(case.limits["least"]), "earlier": before.count}, device)
             else:
                 yield ok(device)
@@ -158,11 +160,10 @@ def _standing_out(case: Case) -> Iterator[Judged]:
             peers.setdefault((query, counted.key), []).append((host, counted))
     for alike in peers.values():
         counts = [counted.count for _, counted in alike]
-        if len(counts) < _PEERS:
+        most = bound(counts, case.limits)
+        if most is None:
             continue
         usual = median(counts)
-        spread = median([abs(count - usual) for count in counts])
-        most = max(usual + case.limits["deviations"] * spread, usual + case.limits["least"])
         for host, counted in alike:
             if counted.count > most:
                 source = f"median of {len(counts)} peers: {usual:g}"

@@ -1,6 +1,6 @@
 """Rules about the links of NVIDIA GPUs: NVLink, and the way to each other and to the network cards.
 
-Words of the matrix: the legend of `nvidia-smi topo -m`. May import: growth, nvidia_facts, readings, rule, report.
+Words of the matrix: the legend of `nvidia-smi topo -m`. May import: agreement, growth, facts, readings, rule, report.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
+from suites.checks.agreement import bound
 from suites.checks.growth import RESET, grown
 from suites.checks.nvidia.facts import Told, host_readings, linked_by_board, told
 from suites.checks.readings import devices, evidence, label
@@ -135,11 +136,13 @@ def _errors_stand_out(case: Case) -> Iterator[Judged]:
             kinds.setdefault(_kind(name), []).append((host, gpu, name.partition("_")[0], count, shown))
     for kind, counted in kinds.items():
         counts = [count for _, _, _, count, _ in counted]
-        middle = median(counts)
-        most = middle + max(case.limits["least"], case.limits["deviations"] * median(abs(c - middle) for c in counts))
+        most = bound(counts, case.limits)
+        if most is None:
+            continue
         odd = [one for one in counted if one[3] > most]
-        for host, gpu, link, count, shown in odd if len(counts) >= 4 else ():
-            message = f"{link} of {gpu} has {count} NVLink errors ({kind}), half of all links have {middle:g} or less"
+        for host, gpu, link, count, shown in odd:
+            usual = f"half of all links have {median(counts):g} or less"
+            message = f"{link} of {gpu} has {count} NVLink errors ({kind}), {usual}"
             yield broken(message, {**shown, "threshold": most}, gpu, host=host)
         if not odd:
             yield ok()
