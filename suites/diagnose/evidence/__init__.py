@@ -1,0 +1,33 @@
+"""Readers of what other tools wrote. Adding one is a file here and a line in a table.
+
+FILE_READERS read a source as a whole, and are asked in this order whether it is theirs; what is nobody's is text, and
+every line of it goes to all LINE_READERS, since logs mix what many libraries say.
+May import: facts, line, source, known; readers only when used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from suites.diagnose.evidence.line import LineReader
+
+FILE_READERS: Mapping[str, str] = {
+    "flight recorder": "suites.diagnose.evidence.flight_recorder",
+}
+"""name -> module with `recognises(head: bytes, name: str) -> bool` and `read(source: Source) -> Iterable[Fact]`."""
+
+LINE_READERS: Mapping[str, str] = {}
+"""name -> "module:function" that gives a new LineReader for a source."""
+
+
+def attribute(path: str) -> Any:
+    """What `module:name` names."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def line_readers() -> list[LineReader]:
+    """A new one of each."""
+    return [attribute(path)() for path in LINE_READERS.values()]

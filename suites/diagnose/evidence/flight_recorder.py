@@ -1,0 +1,4 @@
+"""Dumps of PyTorch's flight recorder.
+
+May import: facts, source.
+"""

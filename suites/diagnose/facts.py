@@ -1,0 +1,320 @@
+"""What evidence says of a job, in one language: every reader of evidence/ gives these, and the engine knows nothing else.
+
+A fact says only what stands in the evidence. Who it is about may be known by a rank, by host and process, or by a rank
+in some group: identities.py finds out who is who. Times are seconds since 1970 by the clock of the host that wrote them.
+May import: the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal
+
+Class = Literal[
+    "none", "missing", "crashed", "mismatch", "cycle", "stuck", "joined", "device", "transport", "resource", "config",
+    "launch", "corrupt", "slow", "undecided",
+]  # fmt: skip
+"""Of a verdict."""
+
+
+class Level(IntEnum):
+    """How close to the cause what complains is: a higher one never beats a lower one that came earlier."""
+
+    INITIATING = 0
+    """It is about the speaker's own resource, device, configuration or code."""
+    TRANSPORT = 1
+    """A path failed; either end, or what lies between, may be why."""
+    TIMEOUT = 2
+    """Somebody waited in vain: it tells who waits, never who is to blame."""
+    CASCADE = 3
+    """It follows from a peer's end."""
+    TEARDOWN = 4
+    """It is said while everything is being ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands. `line` counts from 1; None in what has no lines. `text` is without its wrapper, and cut."""
+
+    file: str
+    line: int | None = None
+    text: str = ""
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Somebody, as far as the evidence says. `rank` is the world's; `group_rank` is the rank in `group`."""
+
+    rank: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    device: str | None = None
+    """As named there: gpu3, npu0, a PCI address, mlx5_0."""
+    local_rank: int | None = None
+    group: str | None = None
+    group_rank: int | None = None
+    address: str | None = None
+    """IP address of its host or device."""
+
+
+NOBODY = Who()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A process group or communicator. `key` is the same in the evidence of all its members."""
+
+    key: str
+    place: Place
+    name: str = ""
+    """For people."""
+    size: int | None = None
+    ranks: tuple[int, ...] | None = None
+    """World ranks, in the order of group ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """All that `who` names is one and the same."""
+
+    who: Who
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What was called, as far as all ranks of the group must agree on it. `op` is in the words of the house (allreduce,
+    reduce_scatter, send, ...); `count` in elements, and only where it must be the same on all ranks."""
+
+    op: str
+    count: int | None = None
+    dtype: str | None = None
+    operator: str | None = None
+    root: int | None = None
+
+    def __str__(self) -> str:
+        words = [self.op]
+        if self.count is not None or self.dtype:
+            amount = "" if self.count is None else str(self.count)
+            words.append(f"of {' '.join(part for part in (amount, self.dtype) if part)}")
+        words += [self.operator] if self.operator else []
+        words += [f"root {self.root}"] if self.root is not None else []
+        return " ".join(words)
+
+
+State = Literal["entered", "pending", "done"]
+"""entered: not known whether it has come to its end. pending: known not to have. done: known to have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A rank called a collective, or sent to or receives from `peer` (then `peer_sends` says which)."""
+
+    who: Who
+    place: Place
+    group: str
+    seq: int | None
+    """The number of the call in its group, alike on all members; None where it is not told. For point-to-point the
+    number among those of this pair and direction, where it is known."""
+    signature: Signature
+    state: State = "entered"
+    peer: Who | None = None
+    peer_sends: bool = False
+    frame: str | None = None
+    """Where in the user's program, as `file:line function`."""
+    entered: float | None = None
+    ended: float | None = None
+    step: str | None = None
+    """Where in its plan it stands, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """All that one rank recorded of one group, which may be much: what is under way as calls, the rest as numbers."""
+
+    who: Who
+    place: Place
+    group: str
+    enqueued: int | None = None
+    """Number of the last call that was begun, or handed to the device."""
+    started: int | None = None
+    completed: int | None = None
+    pending: Sequence[Call] = ()
+    """Not come to their end, the oldest first; those after the 64th may be left out."""
+    whole: bool = False
+    """Finished calls are recorded too."""
+    history: Sequence[tuple[int, Signature]] = ()
+    """(seq, what), of recorded collectives, rising; finished ones where they are recorded."""
+    latest: Sequence[Call] = ()
+    """The last few calls, finished ones too, for a timeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """`who` waits for `on`, as it, or what watches it, says. For all of them; with `either`, for any one of them."""
+
+    who: Who
+    place: Place
+    on: tuple[Who, ...]
+    group: str | None = None
+    seq: int | None = None
+    op: str | None = None
+    either: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Somebody who sees all members says which have not come to a call. `present` where it says that too."""
+
+    place: Place
+    absent: tuple[Who, ...]
+    present: tuple[Who, ...] = ()
+    group: str | None = None
+    seq: int | None = None
+    op: str | None = None
+    by: Who = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Some of the ranks, and what they called."""
+
+    signature: str
+    members: tuple[Who, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A tool has compared what ranks called, and they differ in `aspect` (operation, count, dtype, root, order, ...)."""
+
+    place: Place
+    sides: tuple[Side, ...]
+    aspect: str = ""
+    group: str | None = None
+    seq: int | None = None
+    op: str | None = None
+
+
+Kind = Literal["rank", "host", "device", "link", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a complaint is about. A link is between `who` and `peer`; a file is `file`."""
+
+    kind: Kind
+    who: Who = NOBODY
+    peer: Who | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Somebody complains. `cause` is what it proves, if it is the first of all; None where it proves nothing by itself."""
+
+    who: Who
+    """The speaker."""
+    place: Place
+    level: Level
+    what: str
+    """In a few words, for people: what the text means."""
+    cause: Class | None = None
+    about: tuple[Subject, ...] = ()
+    """Whom it proves to be at fault; nobody where it does not tell."""
+    remedy: tuple[str, ...] = ()
+    known_as: str = ""
+    """Name of the row that knows this text, so that equal complaints are counted as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process has ended. One of `code` and `signal` is known, or neither."""
+
+    who: Who
+    place: Place
+    code: int | None = None
+    signal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Of a stack."""
+
+    function: str
+    file: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Where a thread of a living process stands. Innermost frame first."""
+
+    who: Who
+    place: Place
+    thread: str
+    frames: tuple[Frame, ...]
+    active: bool | None = None
+    holds_gil: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception that nobody caught, or that was logged with its stack. Innermost frame first."""
+
+    who: Who
+    place: Place
+    """Of the line that names the exception."""
+    error: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a process works with: the same key should have the same value on all hosts, unless it is an `identity`."""
+
+    who: Who
+    place: Place
+    key: str
+    """Such as `nccl.version`, `nccl.network`, `nccl.devices`, `env.NCCL_SOCKET_IFNAME`."""
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Evidence of a kind that was understood. `who` where it is one process's own."""
+
+    place: Place
+    kind: str
+    """In words: "flight recorder dump (2.9, nccl)", "NCCL log"."""
+    who: Who = NOBODY
+    whole: bool = True
+    """Not cut off."""
+    verbose: bool = False
+    """It would have told of calls, had there been any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or what is in it, from which nothing could be taken."""
+
+    file: str
+    why: str
+
+
+Fact = (
+    Group | Identity | Call | Track | Waiting | Absent | Disagreement | Trouble | Ended | Stack | Raised | Setting
+    | Seen | Unread
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All facts of one diagnosis, in the order in which they were read."""
+
+    facts: list[Fact] = field(default_factory=list)
+    repeats: dict[str, int] = field(default_factory=dict)
+    """How often each row of known texts was seen beyond what is kept."""
