@@ -1,7 +1,8 @@
-"""What evidence says of a job, in one language: every reader of evidence/ gives these, and the engine knows nothing else.
+"""What evidence says of a job, in one language: readers of evidence/ give these, and the engine knows nothing else.
 
 A fact says only what stands in the evidence. Who it is about may be known by a rank, by host and process, or by a rank
-in some group: identities.py finds out who is who. Times are seconds since 1970 by the clock of the host that wrote them.
+in some group: identities.py finds out who is who. Times are seconds since 1970 by the clock of the host that wrote
+them.
 May import: the standard library.
 """
 
@@ -36,7 +37,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands. `line` counts from 1; None in what has no lines. `text` is without its wrapper, and cut."""
+    """Where something stands. `line` counts from 1; None in what has no lines. `text` has no wrapper, and is cut."""
 
     file: str
     line: int | None = None
@@ -188,7 +189,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A tool has compared what ranks called, and they differ in `aspect` (operation, count, dtype, root, order, ...)."""
+    """A tool has compared what ranks called, and they differ in `aspect` (operation, count, dtype, root, order)."""
 
     place: Place
     sides: tuple[Side, ...]
@@ -213,7 +214,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Somebody complains. `cause` is what it proves, if it is the first of all; None where it proves nothing by itself."""
+    """Somebody complains. `cause` is what it proves, if it is the first of all; None where it proves nothing alone."""
 
     who: Who
     """The speaker."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Class, Fact, Level, Subject, Trouble, Who
@@ -43,7 +43,7 @@ _NUMBERS = frozenset(("rank", "pid", "local_rank", "group_rank"))
 
 def people(found: re.Match[str], prefix: str = "") -> Who:
     """Who the named groups of a match name."""
-    told = {}
+    told: dict[str, Any] = {}
     for name in Who.__slots__:
         value = found.groupdict().get(prefix + name)
         if value:
@@ -69,10 +69,11 @@ class KnownTexts:
 
     def feed(self, line: Line) -> Iterable[Fact]:
         for row in self.rows:
-            if row.wakes in line.text and not (row.unless and row.unless in line.text):
-                if found := _compiled(row.pattern).search(line.text):
-                    yield _trouble(row, line, found)
-                    return
+            if row.wakes not in line.text or (row.unless and row.unless in line.text):
+                continue
+            if found := _compiled(row.pattern).search(line.text):
+                yield _trouble(row, line, found)
+                return
 
     def end(self) -> Iterable[Fact]:
         return ()

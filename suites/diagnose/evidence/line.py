@@ -31,7 +31,7 @@ class Line:
 
 
 class LineReader(Protocol):
-    """Takes the lines of one source in order. State, if there is any, is kept by speaker, since logs of ranks are mixed."""
+    """Takes the lines of one source in order. State is kept by speaker, since logs of ranks are mixed."""
 
     wakes: tuple[str, ...]
     """A line that contains none of these does not concern it, unless it is awake."""
