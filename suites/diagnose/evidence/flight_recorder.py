@@ -1,4 +1,277 @@
-"""Dumps of PyTorch's flight recorder.
+"""Dumps of PyTorch's flight recorder, one a rank: pickle or JSON, of every back-end (nccl, gloo, xccl, hccl).
 
-May import: facts, source.
+A pickle is read by an unpickler that refuses every class, so that nothing in it can run. What a dump holds is told in
+torch/csrc/distributed/c10d/FlightRecorder*.hpp of PyTorch; versions 2.0 to 2.10 differ by keys that are there or not.
+May import: facts, operations, source.
 """
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from suites.diagnose.evidence.operations import operation
+from suites.diagnose.evidence.source import Source
+from suites.diagnose.facts import Call, Fact, Group, Place, Seen, Signature, State, Track, Unread, Who
+
+_LARGEST = 1 << 30
+_MOST_PENDING = 64
+_LATEST = 32
+_KEYS = (b"pg_config", b"entries", b"pg_status", b"comm_lib_version")
+_EQUAL_INPUTS = frozenset(("allreduce", "broadcast", "reduce", "allgather"))
+"""Collectives whose input has the same number of elements on all ranks."""
+_PEERS = re.compile(r"(?P<way>send|recv)\s+(?P<own>\d+)\s*(?:->|<-)\s*(?P<peer>\d+)")
+_LIST = re.compile(r"\d+")
+
+Entry = Mapping[str, Any]
+
+
+class NoDump(Exception):
+    """What is there cannot be read as a dump."""
+
+
+class _Refusing(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        raise NoDump(f"it asks for {module}.{name}: a dump holds plain data only, and nothing of it was run")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise NoDump("it refers to something outside: a dump holds plain data only")
+
+
+def recognises(head: bytes, name: str) -> bool:
+    """Whether it begins like one."""
+    pickled = len(head) > 1 and head[0] == 0x80 and head[1] <= 5
+    return (pickled or head.lstrip()[:1] == b"{") and any(key in head for key in _KEYS)
+
+
+def read(source: Source) -> Iterable[Fact]:
+    """The groups of the rank, what it was at in each, and whose dump it is."""
+    try:
+        dump = _load(source)
+        return list(_Dump(dump, source).facts())
+    except NoDump as error:
+        return [Unread(source.name, str(error))]
+
+
+def _load(source: Source) -> Mapping[str, Any]:
+    with source.open() as stream:
+        data = stream.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise NoDump(f"a dump of more than {_LARGEST >> 30} GiB")
+    try:
+        loaded = json.loads(data) if data.lstrip()[:1] == b"{" else _Refusing(io.BytesIO(data)).load()
+    except NoDump:
+        raise
+    except MemoryError:
+        raise NoDump("it does not fit into memory") from None
+    except Exception as error:  # unpickling raises whatever it likes
+        raise NoDump(f"cut off or damaged ({type(error).__name__}: {str(error)[:80]})") from None
+    if not isinstance(loaded, dict):
+        raise NoDump("not a flight recorder dump")
+    return loaded
+
+
+class _Dump:
+    """One rank's. Whatever is not as it should be is left out."""
+
+    def __init__(self, dump: Mapping[str, Any], source: Source) -> None:
+        self._source = source
+        self._version = str(dump.get("version", "unknown version"))
+        self._place = Place(source.name)
+        self._configs = {
+            str(name): config for name, config in _mapping(dump.get("pg_config")).items() if isinstance(config, dict)
+        }
+        self._status = _mapping(dump.get("pg_status"))
+        entries = dump.get("entries")
+        self._entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        self._members = {name: _ranks(config.get("ranks")) for name, config in self._configs.items()}
+        self._signatures: dict[tuple[Any, ...], Signature] = {}
+        self._who = Who()
+
+    def facts(self) -> Iterator[Fact]:
+        if not (self._configs or self._entries):
+            raise NoDump("a flight recorder dump without process groups and entries: the recorder was off")
+        rank = self._source.who.rank
+        self._who = Who(rank=self._own_rank() if rank is None else rank, host=self._source.who.host)
+        back_end = next((str(entry.get("profiling_name", "")).partition(":")[0] for entry in self._entries), "")
+        kind = f"flight recorder dump ({', '.join(part for part in (self._version, back_end) if part)})"
+        yield Seen(self._place, kind, self._who, verbose=True)
+        by_group: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self._entries:
+            by_group[_group_name(entry)].append(entry)
+        for name in dict.fromkeys((*self._configs, *by_group)):
+            ranks = self._members.get(name) or None
+            yield Group(self._key(name), self._place, self._title(name), len(ranks) if ranks else None, ranks)
+        ids = self._ids(by_group)
+        for name in dict.fromkeys((*self._configs, *by_group)):
+            yield self._track(name, by_group.get(name, ()), self._status_of(ids.get(name)))
+
+    def _own_rank(self) -> int | None:
+        """Where the name of the file does not tell: by a message's own end, or as the only one in all of its groups."""
+        for entry in self._entries:
+            found = _PEERS.search(str(entry.get("profiling_name", "")))
+            ranks = self._members.get(_group_name(entry), ())
+            if found and int(found["own"]) < len(ranks):
+                return ranks[int(found["own"])]
+        common = [set(ranks) for ranks in self._members.values() if ranks]
+        shared = set.intersection(*common) if common else set()
+        return shared.pop() if len(shared) == 1 else None
+
+    def _key(self, name: str) -> str:
+        """The same name may stand for several groups of disjoint ranks."""
+        ranks = self._members.get(name, ())
+        return f"{name}@{folded(ranks)}" if ranks else name
+
+    def _title(self, name: str) -> str:
+        desc = self._configs.get(name, {}).get("desc")
+        if isinstance(desc, str) and desc and desc != "undefined":
+            return desc
+        return next((_group_title(entry) for entry in self._entries if _group_name(entry) == name), "") or name
+
+    def _ids(self, by_group: Mapping[str, Sequence[Entry]]) -> dict[str, str]:
+        """Group name -> the number that this process's status knows it by. Both rise in the order of creation."""
+        told = {name: str(entries[0]["pg_id"]) for name, entries in by_group.items() if "pg_id" in entries[0]}
+        names, numbers = sorted(self._configs, key=_number), sorted(map(str, self._status), key=_number)
+        if len(names) == len(numbers):
+            ordered = dict(zip(names, numbers, strict=True))
+            if all(ordered.get(name, number) == number for name, number in told.items()):
+                return {**ordered, **told}
+        return told
+
+    def _status_of(self, number: str | None) -> tuple[int | None, int | None, int | None]:
+        status = _mapping(self._status.get(number)) if number is not None else {}
+        if not status and number is not None and number.isdecimal():
+            status = _mapping(self._status.get(int(number)))
+        names = ("enqueued", "started", "completed")
+        enqueued, started, completed = (_count(status.get(f"last_{name}_collective")) for name in names)
+        return enqueued, started, completed
+
+    def _track(self, name: str, entries: Sequence[Entry], status: tuple[int | None, int | None, int | None]) -> Track:
+        key = self._key(name)
+        open_ones = [entry for entry in entries if _state(entry) == "pending"]
+        history: dict[int, Signature] = {}
+        for entry in entries:
+            seq = _count(entry.get("collective_seq_id"))
+            if seq is not None and not entry.get("is_p2p"):
+                # Several entries of one number are one coalesced call.
+                signature = self._signature(entry)
+                history[seq] = signature if seq not in history else Signature("coalesced")
+        # A status counts collectives and messages of a group by turns, so beside messages it tells nothing.
+        enqueued, started, completed = (None, None, None) if any(e.get("is_p2p") for e in entries) else status
+        return Track(
+            self._who, self._place, key, enqueued, started, completed,
+            pending=tuple(self._call(entry, key) for entry in open_ones[:_MOST_PENDING]),
+            whole=len(open_ones) < len(entries),
+            history=tuple(sorted(history.items())),
+            latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
+        )  # fmt: skip
+
+    def _call(self, entry: Entry, key: str) -> Call:
+        peer, sends = None, False
+        if found := _PEERS.search(str(entry.get("profiling_name", ""))):
+            peer, sends = Who(group=key, group_rank=int(found["peer"])), found["way"] == "send"
+        seq = _count(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
+        return Call(
+            self._who, self._place, key, None if peer else seq, self._signature(entry), _state(entry), peer, sends,
+            _frame(entry), _seconds(entry.get("time_created_ns")),
+            _seconds(entry.get("time_discovered_completed_ns")),
+        )  # fmt: skip
+
+    def _signature(self, entry: Entry) -> Signature:
+        """Interned, since a dump has thousands of calls of few kinds."""
+        sizes, dtypes = entry.get("input_sizes"), entry.get("input_dtypes")
+        outputs, called = entry.get("output_sizes"), str(entry.get("profiling_name") or "")
+        key = (called, repr(sizes), repr(outputs), repr(dtypes))
+        if (known := self._signatures.get(key)) is not None:
+            return known
+        op = operation(_operation(entry, called))
+        count = None
+        if op in _EQUAL_INPUTS:
+            count = _elements(sizes)
+        elif op == "reduce_scatter":
+            count = _elements(outputs)
+        dtype = dtypes[0] if isinstance(dtypes, list) and dtypes and isinstance(dtypes[0], str) else None
+        made = self._signatures[key] = Signature(op, count, dtype.lower() if dtype else None)
+        return made
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _ranks(value: Any) -> tuple[int, ...]:
+    """A list, or the text of one."""
+    if isinstance(value, list):
+        return tuple(rank for rank in value if isinstance(rank, int))
+    return tuple(int(number) for number in _LIST.findall(value)) if isinstance(value, str) else ()
+
+
+def folded(ranks: Sequence[int]) -> str:
+    """Numbers as `0-3,8`, in their order."""
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and rank == parts[-1][1] + 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def _number(text: str) -> tuple[int, str]:
+    return (int(text), "") if text.isdecimal() else (1 << 62, text)
+
+
+def _count(value: Any) -> int | None:
+    """A number, which JSON may have as text; -1 is none."""
+    if isinstance(value, str) and value.lstrip("-").isdecimal():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _seconds(nanoseconds: Any) -> float | None:
+    return nanoseconds / 1e9 if isinstance(nanoseconds, int) and nanoseconds > 0 else None
+
+
+def _group_name(entry: Entry) -> str:
+    group = entry.get("process_group")
+    return str(group[0]) if isinstance(group, tuple | list) and group else str(entry.get("pg_id", ""))
+
+
+def _group_title(entry: Entry) -> str:
+    group = entry.get("process_group")
+    title = group[1] if isinstance(group, tuple | list) and len(group) > 1 else ""
+    return title if isinstance(title, str) and title != "undefined" else ""
+
+
+def _operation(entry: Entry, called: str) -> str:
+    name = called.partition(":")[2] or called
+    if not name:  # torch_npu has it in the innermost frame
+        frames = entry.get("frames")
+        name = str(_mapping(frames[0]).get("name", "")) if isinstance(frames, list) and frames else ""
+    return name.partition(" ")[0]
+
+
+def _state(entry: Entry) -> State:
+    done = entry.get("state") == "completed" or entry.get("retired") is True
+    return "done" if done or entry.get("time_discovered_completed_ns") else "pending"
+
+
+def _elements(sizes: Any) -> int | None:
+    """Of the only tensor."""
+    if not isinstance(sizes, list) or len(sizes) != 1 or not isinstance(sizes[0], list):
+        return None
+    return prod(sizes[0]) if all(isinstance(size, int) for size in sizes[0]) else None
+
+
+def _frame(entry: Entry) -> str | None:
+    """The innermost one outside torch."""
+    frames = entry.get("frames")
+    told = [_mapping(frame) for frame in frames] if isinstance(frames, list) else []
+    own = [frame for frame in told if "/torch" not in str(frame.get("filename", ""))] or told
+    return f"{own[0].get('filename')}:{own[0].get('line')} {own[0].get('name')}" if own else None

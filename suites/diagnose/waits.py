@@ -1,0 +1,185 @@
+"""Who waits for whom, by what was recorded and by what is said.
+
+The rule: a rank whose oldest call of a group that has not ended is number s waits for every member that has not begun
+s, or is still in an earlier one. That is looked at in every group at once, so a chain leads from group to group.
+May import: facts, graph, people, standing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from suites.diagnose.facts import Absent, Call, Fact, Waiting
+from suites.diagnose.graph import Wait
+from suites.diagnose.people import People
+from suites.diagnose.standing import Standing, Standings
+
+_SYNCHRONISING = frozenset(
+    ("allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "barrier")
+)
+"""Nobody comes out of these before all have come in."""
+
+
+@dataclass(slots=True)
+class Waits:
+    """`sure` are for those whose evidence says that they are not there; `unseen` for those without evidence."""
+
+    sure: list[Wait] = field(default_factory=list)
+    unseen: list[Wait] = field(default_factory=list)
+
+    @property
+    def waiters(self) -> set[int]:
+        return {waiter for wait in (*self.sure, *self.unseen) for waiter in wait.waiters}
+
+
+def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[int]) -> Waits:
+    """Of collectives, messages, and what ranks and watchers say."""
+    found = Waits()
+    for group, standings in table.items():
+        _of_collectives(group, standings, people, telling, found)
+    _of_messages(table, people, telling, found)
+    for fact in facts:
+        if isinstance(fact, Waiting):
+            _said(fact, people, telling, found)
+        elif isinstance(fact, Absent):
+            _watched(fact, people, found)
+    return found
+
+
+def members(group: str, people: People, standings: Mapping[int, Standing]) -> tuple[int, ...]:
+    """Those known to be; where that is not told, those that were seen in it."""
+    known = people.members(group)
+    return known if known else tuple(sorted(standings))
+
+
+def _of_collectives(
+    group: str, standings: Mapping[int, Standing], people: People, telling: Set[int], found: Waits
+) -> None:
+    by_front: dict[int, set[int]] = defaultdict(set)
+    for person, standing in standings.items():
+        if standing.front is not None:
+            by_front[standing.front].add(person)
+    everybody = members(group, people, standings)
+    for seq, waiters in by_front.items():
+        op = _operation(standings, waiters, seq)
+        passed = {person for person, standing in standings.items() if standing.passed(seq)}
+        late, unseen = set(), set()
+        for person in everybody:
+            if person in waiters or person in passed:
+                continue
+            standing = standings.get(person)
+            if standing is not None and standing.front is None and standing.reached(seq):
+                continue  # it has begun it, and nothing of it is under way: it is through
+            if standing is None and person not in telling:
+                unseen.add(person)
+            else:
+                late.add(person)
+        if passed and op in _SYNCHRONISING:
+            unseen.clear()  # some are through, so all have been there
+        if late:
+            found.sure.append(Wait(frozenset(waiters), frozenset(late), group, seq, op, "has not come to it"))
+        if unseen:
+            found.unseen.append(Wait(frozenset(waiters), frozenset(unseen), group, seq, op, "no evidence from it"))
+
+
+def _operation(standings: Mapping[int, Standing], waiters: Iterable[int], seq: int) -> str | None:
+    for person in sorted(waiters):
+        if signature := standings[person].signature(seq):
+            return signature.op
+        if call := standings[person].call(seq):
+            return call.signature.op
+    return None
+
+
+def blockers(table: Standings) -> dict[int, Call]:
+    """The oldest call of each rank that has not ended, in whatever group, where times are told."""
+    oldest: dict[int, Call] = {}
+    for standings in table.values():
+        for person, standing in standings.items():
+            for call in (*standing.pending[:1], *standing.messages[:1]):
+                known = oldest.get(person)
+                if known is None or _began(call) < _began(known):
+                    oldest[person] = call
+    return oldest
+
+
+def _began(call: Call) -> float:
+    return float("inf") if call.entered is None else call.entered
+
+
+def _of_messages(table: Standings, people: People, telling: Set[int], found: Waits) -> None:
+    """A rank that is in a message before anything else waits for the other end, unless that is there too."""
+    oldest = blockers(table)
+    for group, standings in table.items():
+        for person, standing in standings.items():
+            call = standing.messages[0] if standing.messages else None
+            if call is None or call.peer is None or oldest.get(person) is not call:
+                continue
+            peer = people.number(call.peer)
+            if peer is None or peer == person:
+                continue
+            answer = _answer(call, person, peer, standings, people)
+            if answer is not None and oldest.get(peer) in (answer, None):
+                continue
+            why = "has not come to the other end" if answer is None else "is held up before it"
+            where = found.sure if peer in telling or answer is not None else found.unseen
+            where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
+
+
+def _answer(call: Call, person: int, peer: int, standings: Mapping[int, Standing], people: People) -> Call | None:
+    """The other end of a message, where it was begun."""
+    other = standings.get(peer)
+    for candidate in other.messages if other else ():
+        if candidate.peer_sends != call.peer_sends and candidate.peer and people.number(candidate.peer) == person:
+            return candidate
+    return None
+
+
+def order_waits(table: Standings, people: People) -> list[Wait]:
+    """Where all have begun a call, but some have begun another one before it that is not over: they come to it only
+    after that. Two groups entered in opposite order show so."""
+    oldest = blockers(table)
+    found = []
+    for group, standings in table.items():
+        by_seq: dict[int, set[int]] = defaultdict(set)
+        for person, standing in standings.items():
+            for call in standing.pending:
+                by_seq[call.seq or 0].add(person)
+        for seq, present in by_seq.items():
+            at_it = {person for person in present if (mine := oldest.get(person)) and _is(mine, group, seq)}
+            others = present - at_it
+            if at_it and others:
+                op = _operation(standings, present, seq)
+                found.append(Wait(frozenset(at_it), frozenset(others), group, seq, op, "is in an earlier call"))
+    return found
+
+
+def _is(call: Call, group: str, seq: int) -> bool:
+    return call.group == group and call.peer is None and call.seq == seq
+
+
+def _said(fact: Waiting, people: People, telling: Set[int], found: Waits) -> None:
+    waiter = people.number(fact.who, fact.place.file)
+    on = {number for who in fact.on if (number := people.number(who)) is not None} - {waiter}
+    if waiter is None or not on:
+        return
+    for some, where in ((on & telling, found.sure), (on - telling, found.unseen)):
+        if some:
+            where.append(
+                Wait(frozenset((waiter,)), frozenset(some), fact.group, fact.seq, fact.op, "says so", fact.either)
+            )
+
+
+def _watched(fact: Absent, people: People, found: Waits) -> None:
+    absent = {number for who in fact.absent if (number := people.number(who)) is not None}
+    present = {number for who in fact.present if (number := people.number(who)) is not None}
+    if not present and fact.group:
+        present = set(people.members(fact.group) or ())
+    if not present:
+        present = set(range(len(people.persons)))
+    if absent and present - absent:
+        found.sure.append(
+            Wait(frozenset(present - absent), frozenset(absent), fact.group, fact.seq, fact.op, "a watcher misses it")
+        )
