@@ -92,8 +92,8 @@ def meet(facts: Sequence[Fact]) -> People:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
     people = book.people(groups, notes)
-    for file, keys in speakers.items():
-        numbers = {people._numbers[key] for key in keys if key in people._numbers}
+    for file, told in speakers.items():
+        numbers = {people._numbers[key] for key in told if key in people._numbers}
         if len(numbers) == 1:
             people._files[file] = numbers.pop()
     return people

@@ -79,12 +79,12 @@ def standings(facts: Iterable[Fact], people: People) -> Standings:
                 calls[fact.group, person].append(fact)
     for (group, person), told in calls.items():
         _add_calls(found[group], person, group, told)
-    for group in found.values():
-        for standing in group.values():
+    for of_group in found.values():
+        for standing in of_group.values():
             standing.pending.sort(key=lambda call: call.seq or 0)
         # A status counts messages and collectives of a group by turns.
-        if any(standing.messages for standing in group.values()):
-            for standing in group.values():
+        if any(standing.messages for standing in of_group.values()):
+            for standing in of_group.values():
                 standing.completed = None
                 standing.enqueued = max((call.seq or 0 for call in standing.pending), default=None)
     return found

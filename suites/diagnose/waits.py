@@ -65,17 +65,15 @@ def _of_collectives(
     for seq, waiters in by_front.items():
         op = _operation(standings, waiters, seq)
         passed = {person for person, standing in standings.items() if standing.passed(seq)}
-        late, unseen = set(), set()
+        late: set[int] = set()
+        unseen: set[int] = set()
         for person in everybody:
             if person in waiters or person in passed:
                 continue
-            standing = standings.get(person)
-            if standing is not None and standing.front is None and standing.reached(seq):
+            mine = standings.get(person)
+            if mine is not None and mine.front is None and mine.reached(seq):
                 continue  # it has begun it, and nothing of it is under way: it is through
-            if standing is None and person not in telling:
-                unseen.add(person)
-            else:
-                late.add(person)
+            (unseen if mine is None and person not in telling else late).add(person)
         if passed and op in _SYNCHRONISING:
             unseen.clear()  # some are through, so all have been there
         if late:

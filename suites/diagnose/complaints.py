@@ -1,0 +1,158 @@
+"""What is complained of, by how close to the cause it is and when it was said: the first of all, and what follows.
+
+May import: facts, people, words.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+
+from suites.diagnose.facts import (
+    Call,
+    Class,
+    Disagreement,
+    Ended,
+    Fact,
+    Level,
+    Place,
+    Raised,
+    Subject,
+    Trouble,
+    Waiting,
+)
+from suites.diagnose.people import People
+
+_CONSEQUENCE = re.compile(
+    r"time[d ]?.?out|timeout|watchdog|remote ?error|closed by (?:remote )?peer|connection (?:was )?(?:reset|closed)|"
+    r"broken pipe|aborted|DistBackendError|NCCL communicator was aborted|ERR\d{5}|ChildFailedError|"
+    r"failed to pass monitoredBarrier|mismatch between collectives|socket",
+    re.IGNORECASE,
+)
+"""In the words of an exception: others are why."""
+_LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException"))
+_ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+_KEPT = frozenset(("device", "resource", "config", "launch"))
+"""Causes that are no consequence, whenever they are said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """`person` says it, and `about` are at fault if it is the first of all."""
+
+    person: int | None
+    place: Place
+    level: Level
+    what: str
+    cause: Class | None
+    about: tuple[Subject, ...]
+    remedy: tuple[str, ...]
+    order: int
+    """In which it was read."""
+
+    @property
+    def key(self) -> tuple[int, float, int]:
+        return (self.level, float("inf") if self.place.time is None else self.place.time, self.order)
+
+
+def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
+    """The first cause first."""
+    told = {(fact.place.file, fact.place.line) for fact in facts if isinstance(fact, Trouble | Disagreement | Call)}
+    waiting = {
+        people.number(fact.who, fact.place.file)
+        for fact in facts
+        if (isinstance(fact, Call) and fact.state == "pending") or isinstance(fact, Waiting)
+    }
+    found = []
+    for order, fact in enumerate(facts):
+        match fact:
+            case Trouble():
+                found.append(_of_trouble(fact, people, order))
+            case Raised() if (fact.place.file, fact.place.line) not in told:
+                found.append(_of_raised(fact, people, order))
+            case Ended():
+                found += _of_ended(fact, people, order, waiting)
+    return sorted(_demoted(found), key=lambda complaint: complaint.key)
+
+
+def _of_trouble(fact: Trouble, people: People, order: int) -> Complaint:
+    person = people.number(fact.who, fact.place.file)
+    return Complaint(person, fact.place, fact.level, fact.what, fact.cause, fact.about, fact.remedy, order)
+
+
+def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
+    words = f"{fact.error}: {fact.message}" if fact.message else fact.error
+    level = Level.INITIATING
+    if fact.error.rpartition(".")[2] in _LEAVING:
+        level = Level.TEARDOWN
+    elif _CONSEQUENCE.search(words):
+        level = Level.CASCADE
+    where = f" at {fact.frames[0].file}:{fact.frames[0].line} in {fact.frames[0].function}" if fact.frames else ""
+    return Complaint(
+        people.number(fact.who, fact.place.file), fact.place, level, f"an exception{where}: {words[:200]}",
+        "crashed" if level == Level.INITIATING else None, (Subject("rank", fact.who),),
+        ("the traceback there: what raised it",), order,
+    )  # fmt: skip
+
+
+def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None]) -> Iterable[Complaint]:
+    person = people.number(fact.who, fact.place.file)
+    number = fact.signal if fact.signal is not None else _signal_of(fact.code)
+    if number is None and not fact.code:
+        return
+    ended = f"was ended by {_name(number)}" if number is not None else f"left with exit {fact.code}"
+    level = Level.INITIATING
+    if number in _ENDED_BY_OTHERS:
+        level = Level.TEARDOWN
+    elif number == signal.SIGABRT or (person is not None and person in waiting):
+        level = Level.CASCADE  # libraries end so what has waited too long
+    remedy = ("`dmesg | grep -i oom` and the memory limit of the job",) if number == signal.SIGKILL else ()
+    yield Complaint(
+        person, fact.place, level, f"its process {ended}", "crashed" if level == Level.INITIATING else None,
+        (Subject("rank", fact.who),), remedy, order,
+    )  # fmt: skip
+
+
+def _signal_of(code: int | None) -> int | None:
+    """Shells and launchers tell a signal as a code, in two ways."""
+    if code is None:
+        return None
+    if code < 0:
+        return -code
+    return code - 128 if 128 < code < 128 + signal.NSIG else None
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _demoted(found: Sequence[Complaint]) -> Iterable[Complaint]:
+    """Who has waited in vain before breaks down because of that, not the other way round."""
+    first: dict[int, Complaint] = {}
+    for complaint in found:
+        if complaint.person is not None and complaint.level in (Level.TRANSPORT, Level.TIMEOUT):
+            known = first.get(complaint.person)
+            if known is None or _earlier(complaint, known):
+                first[complaint.person] = complaint
+    for complaint in found:
+        before = first.get(complaint.person) if complaint.person is not None else None
+        if (
+            complaint.level == Level.INITIATING
+            and complaint.cause not in _KEPT
+            and before is not None
+            and _earlier(before, complaint)
+        ):
+            yield replace(complaint, level=Level.CASCADE, cause=None)
+        else:
+            yield complaint
+
+
+def _earlier(one: Complaint, other: Complaint) -> bool:
+    if one.place.time is not None and other.place.time is not None and one.place.time != other.place.time:
+        return one.place.time < other.place.time
+    return one.order < other.order

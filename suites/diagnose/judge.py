@@ -1,0 +1,350 @@
+"""From facts to a verdict. Nobody is blamed for complaining, nor for saying nothing while anybody else can be.
+
+What is judged is tried in the order of JUDGEMENTS: the first that has something to say wins.
+May import: everything of this package but evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from suites.diagnose.complaints import Complaint, complaints
+from suites.diagnose.facts import Class, Ended, Fact, Level, Seen, Subject, Who
+from suites.diagnose.graph import Ends, Wait, ends, reaching
+from suites.diagnose.mismatch import Mismatch, mismatches
+from suites.diagnose.next_checks import NEXT
+from suites.diagnose.people import People, meet
+from suites.diagnose.settings import differing_settings
+from suites.diagnose.stacks import standing_apart
+from suites.diagnose.standing import Standings, standings, telling
+from suites.diagnose.verdict import At, Confidence, Verdict
+from suites.diagnose.waits import Waits, members, order_waits, waits
+from suites.diagnose.words import call, counted, everybody, somebody, verb
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that is known of a job."""
+
+    facts: Sequence[Fact]
+    people: People
+    table: Standings
+    telling: frozenset[int]
+    waits: Waits
+    ends: Ends
+    complaints: Sequence[Complaint]
+    mismatches: Sequence[Mismatch]
+
+    @property
+    def unsure(self) -> frozenset[int]:
+        """They wait for somebody of whom there is no evidence, so they may be but victims."""
+        return frozenset(waiter for wait in self.waits.unseen for waiter in wait.waiters)
+
+    @property
+    def unseen(self) -> frozenset[int]:
+        """They are waited for, and there is no evidence of them."""
+        return frozenset(waited for wait in self.waits.unseen for waited in wait.waited)
+
+
+def case_of(facts: Sequence[Fact]) -> Case:
+    people = meet(facts)
+    table = standings(facts, people)
+    tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
+    found = waits(facts, people, table, tell)
+    return Case(
+        facts, people, table, tell, found, ends(found.sure), complaints(facts, people), mismatches(facts, people, table)
+    )
+
+
+def judge(case: Case) -> Verdict:
+    """The verdict of a case."""
+    for judgement in JUDGEMENTS:
+        if verdict := judgement(case):
+            return _completed(case, verdict)
+    return _completed(case, _undecided(case))
+
+
+def _mismatched(case: Case) -> Verdict | None:
+    if not case.mismatches:
+        return None
+    found = case.mismatches[0]
+    at = At(found.group, found.seq, found.op) if found.group is not None else None
+    told = "; ".join(f"{everybody(case.people, side)} called {signature}" for signature, side in found.sides if side)
+    what = f"in {found.aspect}" if found.aspect else "in what they called"
+    tie = "" if found.culprits else "; nothing tells which side is right"
+    everyone = frozenset().union(*(people for _, people in found.sides))
+    return Verdict(
+        "mismatch", "certain" if found.culprits else "likely",
+        f"ranks differ {what} at {call(case.people, at)}: {told}{tie}",
+        found.culprits, at=at, sides=found.sides, place=found.place, waiting=everyone - found.culprits,
+        waits=[wait for wait in case.waits.sure if wait.group == found.group],
+    )  # fmt: skip
+
+
+def _rooted(case: Case) -> Verdict | None:
+    """Ranks that others wait for, and that wait for nobody."""
+    roots = case.ends.roots - case.unsure
+    return _blamed(case, roots, case.waits.sure, "likely") if roots else None
+
+
+def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence: Confidence) -> Verdict | None:
+    held = {root: _held(case, root) for root in roots}
+    together = {root for root, how in held.items() if how == "joined"}
+    if together == set(roots):
+        return None  # all of a group are there: nobody of them is behind
+    roots -= together
+    name: Class = "missing" if any(held[root] == "missing" for root in roots) else "stuck"
+    waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen]))
+    at = _decisive(case, roots, edges)
+    own = [complaint for complaint in case.complaints if complaint.person in roots]
+    cause = next((c for c in own if c.cause and c.level == Level.INITIATING), None)
+    if cause is None and name == "stuck":
+        cause = next((c for c in own if c.cause and c.level == Level.TRANSPORT), None)
+    victims = f"{counted(len(waiting), 'rank')} {verb(waiting, 'waits', 'wait')} for {verb(roots, 'it', 'them')}"
+    if name == "stuck":
+        at = _own(case, roots) or at
+    did = "never entered" if name == "missing" else f"{verb(roots, 'does', 'do')} not come through"
+    text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
+    left = _left(case, roots)
+    if cause is not None and cause.cause:
+        name, confidence = cause.cause, "certain"
+        text = f"{everybody(case.people, roots)}: {cause.what}; {victims} in {call(case.people, at)}"
+    elif left:
+        text = f"{text}; {left}"
+    elif name == "stuck":
+        text += ": what was handed to its device does not end"
+    return Verdict(
+        name, confidence, text, roots, cause.about if cause and name in ("device", "transport") else (), case.unseen,
+        waiting, at, initiating=cause, waits=edges,
+    )  # fmt: skip
+
+
+def _held(case: Case, root: int) -> str:
+    """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
+    are through, or, where all are in one call, not by itself."""
+    states = set()
+    for group, table in case.table.items():
+        mine = table.get(root)
+        if mine is None or not mine.pending:
+            continue
+        seq = mine.pending[0].seq or 0
+        all_of = members(group, case.people, table)
+        fronts = [table[other].front if other in table else None for other in all_of]
+        alone = any(table[other].passed(seq) for other in all_of if other in table and other != root)
+        states.add("stuck" if alone else "joined" if len(fronts) > 1 and set(fronts) == {seq} else "stuck")
+    return "missing" if not states else "stuck" if "stuck" in states else "joined"
+
+
+def _own(case: Case, roots: frozenset[int]) -> At | None:
+    """The oldest call that one of the roots is in."""
+    mine = [
+        (call.entered or 0.0, At(group, call.seq, call.signature.op))
+        for group, table in case.table.items()
+        for root in roots & table.keys()
+        for call in table[root].pending[:1]
+    ]
+    return min(mine, key=lambda one: one[0])[1] if mine else None
+
+
+def _left(case: Case, roots: Iterable[int]) -> str:
+    """Those of the roots whose process came to a good end."""
+    gone = {
+        number
+        for fact in case.facts
+        if isinstance(fact, Ended) and fact.code == 0 and (number := case.people.number(fact.who)) in set(roots)
+    }
+    return f"{verb(frozenset(gone), 'its process', 'their processes')} left with exit 0" if gone else ""
+
+
+def _decisive(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | None:
+    """The call in which the roots are missed first."""
+    direct = [wait for wait in edges if wait.waited & roots and wait.group is not None]
+    if not direct:
+        return None
+
+    def began(wait: Wait) -> tuple[float, int]:
+        assert wait.group is not None
+        table = case.table.get(wait.group, {})
+        times = [
+            told.entered
+            for person in wait.waiters
+            if person in table and (told := table[person].call(wait.seq or 0)) and told.entered is not None
+        ]
+        return min(times, default=float("inf")), -len(wait.waiters)
+
+    first = min(direct, key=began)
+    assert first.group is not None
+    return At(first.group, first.seq, first.op)
+
+
+def _circular(case: Case) -> Verdict | None:
+    if not case.ends.cycles:
+        return None
+    return _cycle(case, case.ends.cycles[0], case.waits.sure)
+
+
+def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
+    inner = [wait for wait in edges if wait.waiters & cycle and wait.waited & cycle]
+    steps = []
+    for wait in inner[:4]:
+        at = At(wait.group, wait.seq, wait.op) if wait.group else None
+        waiters, waited = wait.waiters & cycle, wait.waited & cycle
+        steps.append(
+            f"{everybody(case.people, waiters)} in {call(case.people, at)} {verb(waiters, 'waits', 'wait')} for "
+            f"{everybody(case.people, waited)}"
+        )
+    more = "" if len(inner) <= 4 else f"; and {len(inner) - 4} more"
+    return Verdict(
+        "cycle", "likely", f"{everybody(case.people, cycle)} wait for each other in a circle: {'; '.join(steps)}{more}",
+        cycle, waiting=frozenset(reaching(cycle, edges)), at=_decisive(case, cycle, inner), waits=edges,
+    )  # fmt: skip
+
+
+def _initiated(case: Case) -> Verdict | None:
+    """Somebody complains of what is their own."""
+    first = next((c for c in case.complaints if c.level == Level.INITIATING and c.cause), None)
+    return _by(case, first, "likely") if first else None
+
+
+def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:
+    assert complaint.cause is not None
+    ranks = frozenset(
+        number
+        for subject in complaint.about
+        if subject.kind == "rank" and (number := case.people.number(subject.who, complaint.place.file)) is not None
+    )
+    about = tuple(subject for subject in complaint.about if subject.kind != "rank")
+    speaker = somebody(case.people, complaint.person) if complaint.person is not None else ""
+    text = f"{speaker}: {complaint.what}" if speaker else complaint.what
+    waiting = (case.waits.waiters | _complaining(case)) - ranks - ({complaint.person} if about else set())
+    return Verdict(
+        complaint.cause, confidence, text, ranks, about, waiting=frozenset(w for w in waiting if w is not None),
+        initiating=complaint, waits=case.waits.sure, at=_anywhere(case), next_checks=complaint.remedy,
+    )  # fmt: skip
+
+
+def _complaining(case: Case) -> set[int]:
+    return {c.person for c in case.complaints if c.person is not None and c.level in (Level.TIMEOUT, Level.CASCADE)}
+
+
+def _anywhere(case: Case) -> At | None:
+    """The call that most are in."""
+    best: tuple[int, At] | None = None
+    for group, table in case.table.items():
+        for person in table.values():
+            if person.front is not None and person.pending:
+                seq = person.front
+                number = sum(other.front == seq for other in table.values())
+                signature = person.signature(seq)
+                if best is None or number > best[0]:
+                    best = (number, At(group, seq, signature.op if signature else person.pending[0].signature.op))
+    return best[1] if best else None
+
+
+def _ordered(case: Case) -> Verdict | None:
+    """All have begun all, but in different orders."""
+    edges = order_waits(case.table, case.people)
+    found = ends(edges)
+    return _cycle(case, found.cycles[0], edges) if found.cycles else None
+
+
+def _failed_path(case: Case) -> Verdict | None:
+    first = next((c for c in case.complaints if c.level == Level.TRANSPORT and c.cause), None)
+    return _by(case, first, "likely") if first else None
+
+
+def _configured(case: Case) -> Verdict | None:
+    """A hang without a word of its cause, between hosts that are set up differently."""
+    if not (case.waits.waiters or case.complaints or _anywhere(case)):
+        return None
+    return differing_settings(case.facts, case.people)
+
+
+def _unheard(case: Case) -> Verdict | None:
+    """Only ranks without evidence can be to blame; fewer than those that are seen to wait for them."""
+    absent, waiting = case.unseen, case.waits.waiters
+    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure:
+        return None
+    verdict = _blamed(case, absent, case.waits.unseen, "likely" if 2 * len(absent) < len(waiting) else "hypothesis")
+    return verdict and replace(
+        verdict, suspects=frozenset(), explanation=f"{verdict.explanation}. There is no evidence of "
+        f"{verb(absent, 'it', 'them')}: all that can be said is that all others are there",
+    )  # fmt: skip
+
+
+def _apart(case: Case) -> Verdict | None:
+    """By stacks."""
+    return standing_apart(case.facts, case.people)
+
+
+def _joined(case: Case) -> Verdict | None:
+    """All members of a group are in one call, and it does not end."""
+    for group, table in case.table.items():
+        fronts = {person: standing.front for person, standing in table.items() if standing.pending}
+        all_of = members(group, case.people, table)
+        if len(fronts) > 1 and len(set(fronts.values())) == 1 and set(all_of) <= set(fronts):
+            seq = next(iter(fronts.values()))
+            signature = next((s for s in (table[p].signature(seq or 0) for p in fronts) if s), None)
+            at = At(group, seq, signature.op if signature else None)
+            text = f"all {len(fronts)} ranks have entered {call(case.people, at)}, and it does not end"
+            return Verdict("joined", "likely", text, waiting=frozenset(fronts), at=at, waits=())
+    return None
+
+
+def _nothing(case: Case) -> Verdict | None:
+    """Evidence was seen, and nobody waits or complains."""
+    seen = any(isinstance(fact, Seen) for fact in case.facts)
+    if not seen or case.waits.waiters or _anywhere(case) or case.complaints:
+        return None
+    return Verdict("none", "likely", "nothing wrong in what was seen")
+
+
+def _undecided(case: Case) -> Verdict:
+    waiting, unseen = case.waits.waiters | _complaining(case), case.unseen
+    suspects = frozenset(unseen | (case.ends.roots & case.unsure))
+    if not case.facts or not any(not isinstance(fact, Seen) for fact in case.facts):
+        text = "no evidence of any rank was found"
+    elif suspects:
+        text = (
+            f"{everybody(case.people, waiting - suspects) if waiting - suspects else 'ranks'} wait, and nothing tells "
+            f"for whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
+        )
+    elif waiting:
+        text = f"{everybody(case.people, waiting)} waited in vain, and nothing tells for whom"
+    else:
+        text = "what was seen does not tell why the job hangs, or that it does"
+    return Verdict(
+        "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects), at=_anywhere(case),
+        waits=[*case.waits.sure, *case.waits.unseen],
+    )  # fmt: skip
+
+
+JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
+    _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart, _joined,
+    _nothing,
+)  # fmt: skip
+
+
+def _completed(case: Case, verdict: Verdict) -> Verdict:
+    """With those who cannot be excluded, whole hosts, and what to do next."""
+    suspects = verdict.suspects or (case.unseen if verdict.name != "none" else frozenset())
+    suspects |= case.ends.roots & case.unsure
+    about = verdict.about or _host(case, verdict.culprits)
+    own = verdict.initiating.remedy if verdict.initiating else ()
+    checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))
+    return replace(
+        verdict, suspects=frozenset(suspects) - verdict.culprits, about=about, next_checks=checks,
+        waiting=verdict.waiting - verdict.culprits,
+    )  # fmt: skip
+
+
+def _host(case: Case, culprits: frozenset[int]) -> tuple[Subject, ...]:
+    """Where all ranks of a host are at fault, and no others, it is the host."""
+    hosts = {case.people.persons[number].host for number in culprits}
+    if len(culprits) < 2 or len(hosts) != 1 or None in hosts:
+        return ()
+    everyone = {number for number, person in enumerate(case.people.persons) if person.host in hosts}
+    elsewhere = {person.host for person in case.people.persons} - hosts - {None}
+    host = hosts.pop()
+    return (Subject("host", Who(host=host)),) if everyone == culprits and elsewhere else ()

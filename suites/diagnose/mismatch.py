@@ -1,0 +1,126 @@
+"""Ranks that entered different things under one number: found by comparing what they called, or told by a tool.
+
+May import: facts, people, standing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suites.diagnose.facts import Disagreement, Fact, Place, Signature
+from suites.diagnose.people import People
+from suites.diagnose.standing import Standing, Standings
+
+_FIELDS = {"op": "operation", "count": "count", "dtype": "dtype", "operator": "operator", "root": "root"}
+_MIXED = frozenset(("coalesced", "unknown"))
+"""Names that may stand for anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """`sides` are what was called and by whom, the largest first."""
+
+    group: str | None
+    seq: int | None
+    op: str | None
+    sides: tuple[tuple[str, frozenset[int]], ...]
+    aspect: str
+    place: Place | None = None
+
+    @property
+    def culprits(self) -> frozenset[int]:
+        """All but the majority; nobody where there is none."""
+        total = sum(len(people) for _, people in self.sides)
+        if 2 * len(self.sides[0][1]) <= total:
+            return frozenset()
+        return frozenset().union(*(people for _, people in self.sides[1:]))
+
+
+def mismatches(facts: Sequence[Fact], people: People, table: Standings) -> list[Mismatch]:
+    """Compared first, told after it."""
+    compared = [found for group, standings in table.items() if (found := _in_group(group, standings))]
+    return [*compared, *_told(facts, people)]
+
+
+def _in_group(group: str, standings: Mapping[int, Standing]) -> Mismatch | None:
+    """Where calls differ that are under way; from there back to where they began to differ."""
+    fronts = sorted({standing.front for standing in standings.values() if standing.front is not None})
+    for seq in fronts:
+        if len(_sides(standings, seq)) > 1:
+            while len(_sides(standings, seq - 1)) > 1:
+                seq -= 1
+            return _mismatch(group, seq, standings)
+    return None
+
+
+def _sides(standings: Mapping[int, Standing], seq: int) -> list[tuple[Signature, set[int]]]:
+    """Ranks by what they called under this number; what is not told of a call agrees with everything."""
+    found: list[tuple[Signature, set[int]]] = []
+    for person, standing in sorted(standings.items()):
+        signature = standing.signature(seq)
+        if signature is None or signature.op in _MIXED:
+            continue
+        for index, (known, people) in enumerate(found):
+            if not differing(known, signature):
+                people.add(person)
+                found[index] = (_fuller(known, signature), people)
+                break
+        else:
+            found.append((signature, {person}))
+    return sorted(found, key=lambda side: (-len(side[1]), min(side[1])))
+
+
+def differing(one: Signature, other: Signature) -> list[str]:
+    """In what two calls contradict each other."""
+    return [
+        words
+        for name, words in _FIELDS.items()
+        if getattr(one, name) is not None
+        and getattr(other, name) is not None
+        and getattr(one, name) != getattr(other, name)
+    ]
+
+
+def _fuller(one: Signature, other: Signature) -> Signature:
+    return Signature(*(getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
+                       for name in Signature.__slots__))  # fmt: skip
+
+
+def _mismatch(group: str, seq: int, standings: Mapping[int, Standing]) -> Mismatch:
+    sides = _sides(standings, seq)
+    first, second = sides[0][0], sides[1][0]
+    aspect = ", ".join(differing(first, second))
+    following = _sides(standings, seq + 1)
+    if first.op != second.op and any(not differing(second, signature) for signature, _ in following):
+        swapped = any(not differing(first, signature) and people & sides[1][1] for signature, people in following)
+        aspect = "order" if swapped else aspect
+    culprit = min(sides[1][1])
+    call = standings[culprit].call(seq)
+    return Mismatch(
+        group, seq, first.op, tuple((str(signature), frozenset(people)) for signature, people in sides), aspect,
+        call.place if call else standings[culprit].place,
+    )  # fmt: skip
+
+
+def _told(facts: Iterable[Fact], people: People) -> list[Mismatch]:
+    """By tools that compare. Several ranks tell of one disagreement, each with itself on one side."""
+    merged: dict[tuple[str | None, int | None], dict[str, set[int]]] = {}
+    first: dict[tuple[str | None, int | None], Disagreement] = {}
+    for fact in facts:
+        if not isinstance(fact, Disagreement):
+            continue
+        key = (fact.group, fact.seq)
+        first.setdefault(key, fact)
+        sides = merged.setdefault(key, {})
+        for side in fact.sides:
+            members = {number for who in side.members if (number := people.number(who, fact.place.file)) is not None}
+            sides.setdefault(side.signature, set()).update(members)
+    found = []
+    for key, sides in merged.items():
+        fact = first[key]
+        ordered = sorted(sides.items(), key=lambda side: (-len(side[1]), sorted(side[1])))
+        if len(ordered) > 1:
+            told = tuple((signature, frozenset(members)) for signature, members in ordered)
+            found.append(Mismatch(fact.group, fact.seq, fact.op, told, fact.aspect, fact.place))
+    return found
