@@ -319,3 +319,5 @@ class Evidence:
     facts: list[Fact] = field(default_factory=list)
     repeats: dict[str, int] = field(default_factory=dict)
     """How often each row of known texts was seen beyond what is kept."""
+    notes: list[str] = field(default_factory=list)
+    """Of what was assumed, for people."""

@@ -23,9 +23,9 @@ LINE_READERS: Mapping[str, str] = {}
 
 
 def attribute(path: str) -> Any:
-    """What `module:name` names."""
+    """What `module` or `module:name` names."""
     module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    return getattr(import_module(module), name) if name else import_module(module)
 
 
 def line_readers() -> list[LineReader]:
