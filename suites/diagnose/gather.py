@@ -22,7 +22,7 @@ def gather(paths: Sequence[str], progress: Callable[[str], None] | None = None) 
     for path in paths:
         for file in sorted(Path(path).rglob("*")) if Path(path).is_dir() else [Path(path)]:
             if file.is_file():
-                _read(Source(str(file), partial(file.open, "rb"), who_of(str(file))), found)
+                _read(Source(str(file), partial(open, file, "rb"), who_of(str(file))), found)
     return found
 
 

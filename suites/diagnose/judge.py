@@ -6,20 +6,21 @@ May import: everything of this package but evidence.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from suites.diagnose.complaints import Complaint, complaints
-from suites.diagnose.facts import Class, Ended, Fact, Level, Seen, Subject, Who
+from suites.diagnose.facts import Call, Class, Ended, Fact, Level, Seen, Subject, Who
 from suites.diagnose.graph import Ends, Wait, ends, reaching
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.people import People, meet
 from suites.diagnose.settings import differing_settings
 from suites.diagnose.stacks import standing_apart
-from suites.diagnose.standing import Standings, standings, telling
+from suites.diagnose.standing import Standing, Standings, standings, telling
 from suites.diagnose.verdict import At, Confidence, Verdict
-from suites.diagnose.waits import Waits, members, order_waits, waits
+from suites.diagnose.waits import Waits, blockers, members, order_waits, waits
 from suites.diagnose.words import call, counted, everybody, somebody, verb
 
 
@@ -38,8 +39,16 @@ class Case:
 
     @property
     def unsure(self) -> frozenset[int]:
-        """They wait for somebody of whom there is no evidence, so they may be but victims."""
-        return frozenset(waiter for wait in self.waits.unseen for waiter in wait.waiters)
+        """They wait for somebody of whom there is no evidence, so they may be but victims. What a rank comes to only
+        after a call that it is in already does not count."""
+        oldest = blockers(self.table)
+        return frozenset(
+            waiter
+            for wait in self.waits.unseen
+            for waiter in wait.waiters
+            if wait.group is None or (call := oldest.get(waiter)) is None or call.entered is None
+            or (call.group, call.peer is None and call.seq) in ((wait.group, wait.seq), (wait.group, False))
+        )  # fmt: skip
 
     @property
     def unseen(self) -> frozenset[int]:
@@ -123,17 +132,21 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
 def _held(case: Case, root: int) -> str:
     """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
     are through, or, where all are in one call, not by itself."""
-    states = set()
-    for group, table in case.table.items():
-        mine = table.get(root)
-        if mine is None or not mine.pending:
-            continue
-        seq = mine.pending[0].seq or 0
-        all_of = members(group, case.people, table)
-        fronts = [table[other].front if other in table else None for other in all_of]
-        alone = any(table[other].passed(seq) for other in all_of if other in table and other != root)
-        states.add("stuck" if alone else "joined" if len(fronts) > 1 and set(fronts) == {seq} else "stuck")
-    return "missing" if not states else "stuck" if "stuck" in states else "joined"
+    calls = [table[root].pending[0] for table in case.table.values() if root in table and table[root].pending]
+    if not calls:
+        return "missing"
+    oldest = blockers(case.table).get(root)
+    states = {_state(case, root, call) for call in ([oldest] if oldest in calls else calls)}
+    return "stuck" if "stuck" in states else "joined"
+
+
+def _state(case: Case, root: int, call: Call) -> str:
+    """Whether all members are in this call."""
+    table = case.table[call.group]
+    everybody_of = members(call.group, case.people, table)
+    alone = any(table[other].passed(call.seq or 0) for other in everybody_of if other in table and other != root)
+    fronts = {table[other].front if other in table else None for other in everybody_of}
+    return "joined" if not alone and len(everybody_of) > 1 and fronts == {call.seq} else "stuck"
 
 
 def _own(case: Case, roots: frozenset[int]) -> At | None:
@@ -243,10 +256,13 @@ def _anywhere(case: Case) -> At | None:
 
 
 def _ordered(case: Case) -> Verdict | None:
-    """All have begun all, but in different orders."""
+    """All have begun all, but some are held up in a call before it: in a circle, or by one of them."""
     edges = order_waits(case.table, case.people)
     found = ends(edges)
-    return _cycle(case, found.cycles[0], edges) if found.cycles else None
+    if found.cycles:
+        return _cycle(case, found.cycles[0], edges)
+    roots = found.roots - case.unsure
+    return _blamed(case, roots, edges, "likely") if roots else None
 
 
 def _failed_path(case: Case) -> Verdict | None:
@@ -262,9 +278,12 @@ def _configured(case: Case) -> Verdict | None:
 
 
 def _unheard(case: Case) -> Verdict | None:
-    """Only ranks without evidence can be to blame; fewer than those that are seen to wait for them."""
+    """In a log that ranks share, only those without a word are left; fewer than those that are heard to wait.
+
+    Where each rank has a file of its own, a file that is not there proves nothing against anybody.
+    """
     absent, waiting = case.unseen, case.waits.waiters
-    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure:
+    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not _shared(case, waiting):
         return None
     verdict = _blamed(case, absent, case.waits.unseen, "likely" if 2 * len(absent) < len(waiting) else "hypothesis")
     return verdict and replace(
@@ -273,23 +292,42 @@ def _unheard(case: Case) -> Verdict | None:
     )  # fmt: skip
 
 
+def _shared(case: Case, waiting: set[int]) -> bool:
+    """Whether what tells of those who wait stands in logs of several ranks."""
+    by_file: dict[str, set[int]] = defaultdict(set)
+    for table in case.table.values():
+        for person, standing in table.items():
+            for one in standing.pending or standing.latest[-1:]:
+                if person in waiting and one.place.line is not None:
+                    by_file[one.place.file].add(person)
+    return any(len(people) > 1 for people in by_file.values())
+
+
 def _apart(case: Case) -> Verdict | None:
     """By stacks."""
     return standing_apart(case.facts, case.people)
 
 
 def _joined(case: Case) -> Verdict | None:
-    """All members of a group are in one call, and it does not end."""
+    """All members of a group are in one call, and it does not end. Of several such calls the oldest holds up others."""
+    found: list[tuple[float, At, frozenset[int]]] = []
     for group, table in case.table.items():
-        fronts = {person: standing.front for person, standing in table.items() if standing.pending}
-        all_of = members(group, case.people, table)
-        if len(fronts) > 1 and len(set(fronts.values())) == 1 and set(all_of) <= set(fronts):
-            seq = next(iter(fronts.values()))
-            signature = next((s for s in (table[p].signature(seq or 0) for p in fronts) if s), None)
-            at = At(group, seq, signature.op if signature else None)
-            text = f"all {len(fronts)} ranks have entered {call(case.people, at)}, and it does not end"
-            return Verdict("joined", "likely", text, waiting=frozenset(fronts), at=at, waits=())
-    return None
+        fronts = {person: standing for person, standing in table.items() if standing.pending}
+        seqs = {standing.front for standing in fronts.values()}
+        if len(fronts) > 1 and len(seqs) == 1 and set(members(group, case.people, table)) <= set(fronts):
+            first = next(iter(fronts.values()))
+            seq, began = first.front, [standing.pending[0].entered or 0.0 for standing in fronts.values()]
+            found.append((min(began), At(group, seq, _op(first, seq)), frozenset(fronts)))
+    if not found:
+        return None
+    _, at, everybody_there = min(found, key=lambda one: one[0])
+    text = f"all {len(everybody_there)} ranks have entered {call(case.people, at)}, and it does not end"
+    return Verdict("joined", "likely", text, waiting=everybody_there, at=at)
+
+
+def _op(standing: Standing, seq: int | None) -> str | None:
+    signature = standing.signature(seq or 0)
+    return signature.op if signature else None
 
 
 def _nothing(case: Case) -> Verdict | None:
@@ -329,7 +367,7 @@ JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
 def _completed(case: Case, verdict: Verdict) -> Verdict:
     """With those who cannot be excluded, whole hosts, and what to do next."""
     suspects = verdict.suspects or (case.unseen if verdict.name != "none" else frozenset())
-    suspects |= case.ends.roots & case.unsure
+    suspects |= case.unsure & (case.ends.roots | ends(order_waits(case.table, case.people)).roots)
     about = verdict.about or _host(case, verdict.culprits)
     own = verdict.initiating.remedy if verdict.initiating else ()
     checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))

@@ -187,10 +187,10 @@ class _Dump:
         """Interned, since a dump has thousands of calls of few kinds."""
         sizes, dtypes = entry.get("input_sizes"), entry.get("input_dtypes")
         outputs, called = entry.get("output_sizes"), str(entry.get("profiling_name") or "")
-        key = (called, repr(sizes), repr(outputs), repr(dtypes))
+        op = operation(_operation(entry, called))
+        key = (op, repr(sizes), repr(outputs), repr(dtypes))
         if (known := self._signatures.get(key)) is not None:
             return known
-        op = operation(_operation(entry, called))
         count = None
         if op in _EQUAL_INPUTS:
             count = _elements(sizes)
