@@ -335,12 +335,24 @@ def _nothing(case: Case) -> Verdict | None:
     seen = any(isinstance(fact, Seen) for fact in case.facts)
     if not seen or case.waits.waiters or _anywhere(case) or case.complaints:
         return None
+    silent = _silent(case)
+    if silent:
+        suspects = silent | case.telling if len(case.telling) <= len(silent) else silent
+        text = f"nobody of those that were seen waits; there is no evidence of {everybody(case.people, silent)}"
+        return Verdict("undecided", "hypothesis", text, suspects=frozenset(suspects))
     return Verdict("none", "likely", "nothing wrong in what was seen")
+
+
+def _silent(case: Case) -> frozenset[int]:
+    """Members of groups whose calls nothing tells of, where it does of others'."""
+    everyone = {member for group in case.table for member in case.people.members(group) or ()}
+    return frozenset(everyone - case.telling)
 
 
 def _undecided(case: Case) -> Verdict:
     waiting, unseen = case.waits.waiters | _complaining(case), case.unseen
-    suspects = frozenset(unseen | (case.ends.roots & case.unsure))
+    alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
+    suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone)
     if not case.facts or not any(not isinstance(fact, Seen) for fact in case.facts):
         text = "no evidence of any rank was found"
     elif suspects:

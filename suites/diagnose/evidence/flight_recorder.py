@@ -115,7 +115,7 @@ class _Dump:
     def _own_rank(self) -> int | None:
         """Where the name of the file does not tell: by a message's own end, or as the only one in all of its groups."""
         for entry in self._entries:
-            found = _PEERS.search(str(entry.get("profiling_name", "")))
+            found = _PEERS.search(_called(entry))
             ranks = self._members.get(_group_name(entry), ())
             if found and int(found["own"]) < len(ranks):
                 return ranks[int(found["own"])]
@@ -174,7 +174,7 @@ class _Dump:
 
     def _call(self, entry: Entry, key: str) -> Call:
         peer, sends = None, False
-        if found := _PEERS.search(str(entry.get("profiling_name", ""))):
+        if found := _PEERS.search(_called(entry)):
             peer, sends = Who(group=key, group_rank=int(found["peer"])), found["way"] == "send"
         seq = _count(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
         return Call(
@@ -186,8 +186,7 @@ class _Dump:
     def _signature(self, entry: Entry) -> Signature:
         """Interned, since a dump has thousands of calls of few kinds."""
         sizes, dtypes = entry.get("input_sizes"), entry.get("input_dtypes")
-        outputs, called = entry.get("output_sizes"), str(entry.get("profiling_name") or "")
-        op = operation(_operation(entry, called))
+        outputs, op = entry.get("output_sizes"), operation(_called(entry).partition(" ")[0])
         key = (op, repr(sizes), repr(outputs), repr(dtypes))
         if (known := self._signatures.get(key)) is not None:
             return known
@@ -249,12 +248,13 @@ def _group_title(entry: Entry) -> str:
     return title if isinstance(title, str) and title != "undefined" else ""
 
 
-def _operation(entry: Entry, called: str) -> str:
-    name = called.partition(":")[2] or called
+def _called(entry: Entry) -> str:
+    """`all_reduce`, `send 0->1`: without the back-end's name."""
+    name = str(entry.get("profiling_name") or "")
     if not name:  # torch_npu has it in the innermost frame
         frames = entry.get("frames")
         name = str(_mapping(frames[0]).get("name", "")) if isinstance(frames, list) and frames else ""
-    return name.partition(" ")[0]
+    return name.partition(":")[2] or name
 
 
 def _state(entry: Entry) -> State:

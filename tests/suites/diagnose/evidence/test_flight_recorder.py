@@ -1,0 +1,146 @@
+"""Dumps of PyTorch's flight recorder, of all versions and forms, whole and damaged."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suites.diagnose.evidence.flight_recorder import read, recognises
+from suites.diagnose.evidence.source import Source
+from suites.diagnose.facts import Call, Fact, Group, Seen, Signature, Track, Unread, Who
+from tests.made_up.hangs import dumps, job
+
+JOB = job.missing(4, "grid", (1,), "1", 3, 2)
+
+
+_FIRST = Who(rank=0)
+
+
+def facts_of(data: bytes, who: Who = _FIRST) -> list[Fact]:
+    return list(read(Source("dump", lambda: io.BytesIO(data), who)))
+
+
+def of_rank(rank: int, **how: Any) -> list[Fact]:
+    return facts_of(pickle.dumps(dumps.dump(JOB, rank, **how), 2), Who(rank=rank))
+
+
+def tracks(facts: Iterable[Fact]) -> dict[str, Track]:
+    return {fact.group: fact for fact in facts if isinstance(fact, Track)}
+
+
+def test_groups_are_known_by_name_and_members_alike_on_all_members() -> None:
+    groups = {fact.key: fact for fact in of_rank(0) if isinstance(fact, Group)}
+    assert groups["1@0-1"].ranks == (0, 1)
+    assert groups["0@0-3"].name == "default_pg"
+    assert "1@0-1" in {fact.key for fact in of_rank(1) if isinstance(fact, Group)}
+
+
+def test_what_is_under_way_is_told_with_number_and_operation() -> None:
+    track = tracks(of_rank(0))["1@0-1"]
+    assert [(call.seq, call.signature.op, call.state) for call in track.pending] == [(3, "reduce_scatter", "pending")]
+    assert track.whole
+    assert dict(track.history)[1] == Signature("allreduce", 4096, "float")
+
+
+def test_a_status_belongs_to_its_group_though_numbers_and_names_differ() -> None:
+    track = tracks(of_rank(0))["1@0-1"]
+    assert (track.enqueued, track.completed) == (3, 2)
+    quiet = tracks(of_rank(0, active_only=True))
+    assert quiet["0@0-3"].completed == 2
+    assert not quiet["1@0-1"].whole
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.3", "2.4", "2.7", "2.9", "2.10"])
+def test_every_version_tells_the_same_of_what_is_under_way(version: str) -> None:
+    assert [call.seq for call in tracks(of_rank(0, version=version))["1@0-1"].pending] == [3]
+
+
+@pytest.mark.parametrize("back_end", ["nccl", "gloo", "xccl", "hccl"])
+def test_every_back_end_names_operations_alike(back_end: str) -> None:
+    assert tracks(of_rank(0, back_end=back_end))["1@0-1"].pending[0].signature.op == "reduce_scatter"
+
+
+def test_json_is_read_as_pickle_is() -> None:
+    import json
+
+    told = dumps._as_json(dumps.dump(JOB, 0))
+    found = tracks(facts_of(json.dumps(told).encode()))
+    assert found["1@0-1"].pending[0].seq == 3
+    assert found["1@0-1"].completed == 2
+
+
+def test_ranks_of_messages_are_ranks_of_the_group() -> None:
+    ring = job.message_circle(4)
+    facts = facts_of(pickle.dumps(dumps.dump(ring, 2), 2), Who())
+    (call,) = [call for call in tracks(facts)["0@0-3"].pending if call.peer]
+    assert (call.signature.op, call.peer, call.peer_sends) == ("recv", Who(group="0@0-3", group_rank=1), False)
+    assert call.who.rank == 2, "found by its own end of a message"
+
+
+def test_without_a_name_the_only_rank_of_all_groups_is_whose_it_is() -> None:
+    seen = next(fact for fact in facts_of(pickle.dumps(dumps.dump(JOB, 2), 2), Who()) if isinstance(fact, Seen))
+    assert seen.who.rank == 2
+
+
+def test_a_status_beside_messages_tells_nothing_of_collectives() -> None:
+    facts = facts_of(pickle.dumps(dumps.dump(job.message_circle(2), 0), 2))
+    assert tracks(facts)["0@0-1"].completed is None
+
+
+class Harm:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("/tmp/opsdist-was-run",)
+
+
+def test_nothing_in_a_pickle_is_run() -> None:
+    hostile = pickle.dumps({"version": "2.9", "pg_config": Harm(), "entries": []}, 2)
+    assert recognises(hostile, "x")
+    (fact,) = facts_of(hostile)
+    assert isinstance(fact, Unread)
+    assert "mkdir" in fact.why
+    assert not os.path.exists("/tmp/opsdist-was-run")
+
+
+def test_what_is_cut_anywhere_is_told_to_be_so() -> None:
+    whole = pickle.dumps(dumps.dump(JOB, 0), 2)
+    for length in range(0, len(whole) - 1, 97):
+        (fact,) = facts_of(whole[:length])
+        assert isinstance(fact, Unread)
+
+
+def test_an_empty_recorder_is_told_to_have_been_off() -> None:
+    (fact,) = facts_of(pickle.dumps({"version": "2.9", "entries": []}, 2))
+    assert isinstance(fact, Unread)
+    assert "off" in fact.why
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(["pg_config", "pg_status", "entries", "version"]), VALUES)
+def test_whatever_stands_at_the_top_it_never_raises(key: str, value: Any) -> None:
+    facts_of(pickle.dumps({**dumps.dump(JOB, 0), key: value}, 2))
+
+
+@given(st.sampled_from([*sorted(dumps.dump(JOB, 0)["entries"][0]), "frames"]), VALUES)
+def test_whatever_stands_in_an_entry_it_never_raises(key: str, value: Any) -> None:
+    told = dumps.dump(JOB, 0)
+    told["entries"][0] = {**told["entries"][0], key: value}
+    facts = facts_of(pickle.dumps(told, 2))
+    assert any(isinstance(fact, Track | Call) for fact in facts)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_told_not_to_be(data: bytes) -> None:
+    assert facts_of(b"\x80\x02" + data)
