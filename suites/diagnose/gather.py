@@ -1,44 +1,171 @@
-"""From paths to facts.
+"""All evidence that paths lead to: each source to the reader whose it is, logs to all line readers, in many processes.
 
-May import: evidence, facts.
+A source that cannot be read, or whose reader fails, is told of and never ends the diagnosis.
+May import: compact, facts, evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
-from suites.diagnose.evidence import FILE_READERS, attribute, line_readers
-from suites.diagnose.evidence.line import Line
-from suites.diagnose.evidence.names import who_of
-from suites.diagnose.evidence.source import Source
-from suites.diagnose.facts import Evidence
+from suites.diagnose.compact import Kept
+from suites.diagnose.evidence import FILE_READERS, LINE_READERS, attribute
+from suites.diagnose.evidence.archive import DAMAGED
+from suites.diagnose.evidence.log import read_log
+from suites.diagnose.evidence.source import Source, sources
+from suites.diagnose.evidence.text import looks_like_text
+from suites.diagnose.facts import NOBODY, Evidence, Fact, Unread
+
+_HEAD = 1 << 16
+_FEW = 16
+"""Sources below which no processes are started."""
+_MOST_PROCESSES = 8
+_AHEAD = 4
+"""Sources under way for each process: members of archives are held in memory."""
 
 
-def gather(paths: Sequence[str], progress: Callable[[str], None] | None = None) -> Evidence:
-    """All that can be read there."""
-    found = Evidence()
-    for path in paths:
-        for file in sorted(Path(path).rglob("*")) if Path(path).is_dir() else [Path(path)]:
-            if file.is_file():
-                _read(Source(str(file), partial(open, file, "rb"), who_of(str(file))), found)
-    return found
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The tables of evidence/, or others in their place."""
+
+    of_files: Mapping[str, str]
+    of_lines: Mapping[str, str]
 
 
-def _read(source: Source, found: Evidence) -> None:
-    with source.open() as stream:
-        head = stream.read(1 << 16)
-    for module in map(attribute, FILE_READERS.values()):
-        if module.recognises(head, source.name):
-            found.facts += module.read(source)
+READERS = Readers(FILE_READERS, LINE_READERS)
+
+
+def gather(paths: Sequence[str], progress: Callable[[str], None] | None = None, readers: Readers = READERS) -> Evidence:
+    """Of all that the paths lead to. `progress` is told the name of each source that has been read."""
+    gathered = Evidence()
+    for name, evidence in _all_read(sources(paths), readers):
+        gathered.facts += evidence.facts
+        for text, count in evidence.repeats.items():
+            gathered.repeats[text] = gathered.repeats.get(text, 0) + count
+        if progress:
+            progress(name)
+    return gathered
+
+
+def read(source: Source | Unread, readers: Readers) -> Evidence:
+    """One of them. Never raises."""
+    if isinstance(source, Unread):
+        return Evidence([source])
+    kept = Kept()
+    for fact in _facts(source, readers):
+        kept.add(_owned(fact, source))
+    return kept.evidence()
+
+
+def _facts(source: Source, readers: Readers) -> Iterator[Fact]:
+    try:
+        with source.open() as stream:
+            head = stream.read(_HEAD)
+    except DAMAGED as error:
+        yield Unread(source.name, str(error))
+        return
+    if not head:
+        yield Unread(source.name, "empty")
+        return
+    for name, path in readers.of_files.items():
+        try:
+            if attribute(f"{path}:recognises")(head, source.name):
+                yield from attribute(f"{path}:read")(source)
+                return
+        except Exception as error:
+            yield Unread(source.name, f"the reader of {name} failed: {type(error).__name__}: {error}")
             return
-    readers = line_readers()
-    with source.open() as stream:
-        for number, data in enumerate(stream, 1):
-            line = Line(data.decode(errors="replace").rstrip("\r\n"), number, source.name, source.who)
-            for reader in readers:
-                if reader.awake or any(wake in line.text for wake in reader.wakes):
-                    found.facts += reader.feed(line)
-    for reader in readers:
-        found.facts += reader.end()
+    yield from _of_log(source, head, readers)
+
+
+def _of_log(source: Source, head: bytes, readers: Readers) -> Iterator[Fact]:
+    if not looks_like_text(head):
+        yield Unread(source.name, "no text, and nothing that is known")
+        return
+    understood = False
+    for fact in read_log(source, head, {name: attribute(path)() for name, path in readers.of_lines.items()}):
+        understood = True
+        yield fact
+    if not understood:
+        yield Unread(source.name, "text, but nothing in it is known")
+
+
+def _owned(fact: Fact, source: Source) -> Fact:
+    """A fact that says nothing of whose it is belongs to whom the source's name tells."""
+    if source.who != NOBODY and getattr(fact, "who", None) == NOBODY:
+        return replace(fact, who=source.who)  # type: ignore[arg-type]
+    return fact
+
+
+def _all_read(found: Iterator[Source | Unread], readers: Readers) -> Iterator[tuple[str, Evidence]]:
+    """In their order, each with its name."""
+    first = list(islice(found, _FEW))
+    processes = min(len(os.sched_getaffinity(0)), _MOST_PROCESSES)
+    if len(first) < _FEW or processes < 2:
+        for source in chain(first, found):
+            yield _name(source), read(source, readers)
+        return
+    yield from _by_processes(chain(first, found), readers, processes)
+
+
+def _by_processes(found: Iterable[Source | Unread], readers: Readers, processes: int) -> Iterator[tuple[str, Evidence]]:
+    pool = _pool(processes)
+    under_way: deque[tuple[Source | Unread, Future[Evidence]]] = deque()
+    remaining = iter(found)
+    try:
+        while True:
+            for source in islice(remaining, processes * _AHEAD - len(under_way)):
+                under_way.append((source, pool.submit(read, source, readers)))
+            if not under_way:
+                return
+            source, future = under_way.popleft()
+            try:
+                yield _name(source), future.result()
+            except BrokenProcessPool:
+                # Whose fault it was is not known, so all that were under way are read again, each by itself.
+                again = [source, *(one for one, _ in under_way)]
+                under_way.clear()
+                _end(pool)
+                for source in again:
+                    yield _name(source), _alone(source, readers)
+                pool = _pool(processes)
+    finally:
+        _end(pool)
+
+
+def _alone(source: Source | Unread, readers: Readers) -> Evidence:
+    pool = _pool(1)
+    try:
+        return pool.submit(read, source, readers).result()
+    except BrokenProcessPool:
+        return Evidence([Unread(_name(source), "the process that read it died, for want of memory perhaps")])
+    finally:
+        _end(pool)
+
+
+def _pool(processes: int) -> ProcessPoolExecutor:
+    """Of fresh processes, since this one may have threads. Ctrl-C is for this process alone, which ends them."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, context, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """At once: what is not needed any more must not be waited for."""
+    workers = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join()
+
+
+def _name(source: Source | Unread) -> str:
+    return source.file if isinstance(source, Unread) else source.name

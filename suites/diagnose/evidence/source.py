@@ -1,15 +1,28 @@
-"""One thing to read: a file, a member of an archive, standard input.
+"""One thing to read: a file, a member of an archive, standard input; and all of them that paths lead to.
 
-May import: facts.
+May import: facts, archive, names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import BinaryIO
 
-from suites.diagnose.facts import NOBODY, Who
+from suites.diagnose.evidence.archive import DAMAGED, Opener, members, unpacked
+from suites.diagnose.evidence.names import owner
+from suites.diagnose.facts import NOBODY, Unread, Who
+
+STANDARD_INPUT = "-"
+_COMPARED = 16 << 20
+"""Files up to this size are compared by their content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +34,105 @@ class Source:
     open: Callable[[], BinaryIO]
     who: Who = NOBODY
     size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+
+    def __call__(self) -> BinaryIO:
+        # Without waiting: what was a plain file a moment ago may be a pipe by now.
+        return open(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
+def sources(paths: Sequence[str]) -> Iterator[Source | Unread]:
+    """Of all files in the order of the paths; folders with all that is in them, by name."""
+    seen = _Seen()
+    for path in paths:
+        if path == STANDARD_INPUT:
+            with tempfile.NamedTemporaryFile(prefix="opsdist-") as spooled:
+                shutil.copyfileobj(sys.stdin.buffer, spooled)
+                spooled.flush()
+                yield from _opened("standard input", _File(spooled.name), os.path.getsize(spooled.name), NOBODY)
+        else:
+            yield from _of_path(path, seen)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was given already, so that nothing counts twice."""
+
+    places: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Device and inode -> name."""
+    sizes: dict[tuple[int, Who], list[str]] = field(default_factory=dict)
+    """Only equal files of the same owner are one: short logs of two ranks may well be alike."""
+
+    def like(self, path: str, status: os.stat_result, who: Who) -> str | None:
+        """The name of what is the same."""
+        place = (status.st_dev, status.st_ino)
+        if place in self.places:
+            return self.places[place]
+        self.places[place] = path
+        if not 0 < status.st_size <= _COMPARED:
+            return None
+        alike = self.sizes.setdefault((status.st_size, who), [])
+        own = _digest(path) if alike else b""
+        for other in alike:
+            if _digest(other) == own:
+                return other
+        alike.append(path)
+        return None
+
+
+def _digest(path: str) -> bytes:
+    with _File(path)() as stream:
+        return blake2b(stream.read(_COMPARED + 1)).digest()
+
+
+def _of_path(path: str, seen: _Seen) -> Iterator[Source | Unread]:
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            if (status.st_dev, status.st_ino) not in seen.places:
+                seen.places[status.st_dev, status.st_ino] = path
+                for name in sorted(os.listdir(path), key=_natural):
+                    yield from _of_path(os.path.join(path, name), seen)
+            return
+        if not stat.S_ISREG(status.st_mode):
+            yield Unread(path, "no plain file")
+            return
+        who = owner(path)
+        if same := seen.like(path, status, who):
+            yield Unread(path, f"same as {same}")
+            return
+    except OSError as error:
+        yield Unread(path, error.strerror or str(error))
+        return
+    yield from _opened(path, _File(path), status.st_size, who)
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    """So that 10 comes behind 9."""
+    parts = re.split(r"(\d{1,18})", name, flags=re.ASCII)
+    return tuple((int(part), "") if part[:1].isdecimal() and part.isascii() else (-1, part) for part in parts)
+
+
+def _opened(name: str, opener: Opener, size: int, who: Who, *, depth: int = 0) -> Iterator[Source | Unread]:
+    """What is in a file: it alone, or the members of an archive, and those of one in it."""
+    try:
+        inner = unpacked(opener, size)
+        contents = members(inner, name)
+    except DAMAGED as error:
+        yield Unread(name, str(error))
+        return
+    if contents is None:
+        yield Source(name, inner, who, size if inner is opener else None)
+    elif depth > 1:
+        yield Unread(name, "an archive in an archive in an archive: unpack it first")
+    else:
+        for member in contents:
+            if isinstance(member, Unread):
+                yield member
+            else:
+                inside = f"{name}!{member.name}"
+                yield from _opened(inside, member.open, member.size or 0, owner(inside), depth=depth + 1)

@@ -1,0 +1,133 @@
+"""Reads a log: its lines, peeled and made whole, go to the line readers that they concern.
+
+May import: facts, archive, gate, line, peel, records, source, text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from suites.diagnose.evidence.archive import DAMAGED
+from suites.diagnose.evidence.gate import Gate
+from suites.diagnose.evidence.line import Line, LineReader, merged
+from suites.diagnose.evidence.peel import Peeler
+from suites.diagnose.evidence.records import begins, joined, split, unfinished
+from suites.diagnose.evidence.source import Source
+from suites.diagnose.evidence.text import Block, blocks, texts, wrapped_at
+from suites.diagnose.facts import Fact, Unread
+
+_MOST_JOINED = 16
+"""Lines that one record was broken into."""
+
+
+def read_log(source: Source, head: bytes, readers: Mapping[str, LineReader]) -> Iterator[Fact]:
+    """All that the readers find; where a source breaks off, what came before."""
+    reading = _Reading(source, head, readers)
+    try:
+        with source.open() as stream:
+            for block in blocks(stream):
+                yield from reading.block(block)
+    except DAMAGED as error:
+        yield Unread(source.name, f"from line {reading.next_line} on: {error}")
+    yield from reading.end()
+
+
+class _Reading:
+    def __init__(self, source: Source, head: bytes, readers: Mapping[str, LineReader]) -> None:
+        shown = "\n".join(text for line in head.replace(b"\0", b"").split(b"\n") for text in texts(line))
+        self.next_line = 1
+        """The first that was not looked at yet."""
+        self._source = source
+        self._peeler = Peeler(shown)
+        self._width = wrapped_at(shown)
+        self._readers = list(readers.items())
+        self._broken: set[str] = set()
+        self._gate = Gate([reader.wakes for reader in readers.values()])
+        self._kept = b""
+
+    def block(self, block: Block) -> Iterator[Fact]:
+        yield from self._lines(self._kept + block.data, block.first - self._kept.count(b"\n"), last=False)
+        if block.cut:
+            yield Unread(self._source.name, f"line {block.first}: only its first {len(block.data)} bytes were read")
+
+    def end(self) -> Iterator[Fact]:
+        yield from self._lines(self._kept, self.next_line, last=True)
+        for name, reader in self._readers:
+            yield from self._safely(name, reader.end)
+
+    def _lines(self, data: bytes, first: int, *, last: bool) -> Iterator[Fact]:
+        """A record that may go on in the next block is kept for it, unless this is the last."""
+        ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
+        edges = [0, *(ends + 1).tolist()]
+        if edges[-1] < len(data):
+            edges.append(len(data))
+        lines = [*pairwise(edges)]
+        masks = self._gate.hits(data, ends)
+        hits = sorted(masks)
+        at = 0
+        self._kept = b""
+        while at < len(lines):
+            if not (self._width or self._gate.always or self._awake()):
+                at = hits[place] if (place := bisect_left(hits, at)) < len(hits) else len(lines)
+                if at == len(lines):
+                    break
+            shown = texts(data[slice(*lines[at])])
+            whole, after = self._whole(shown[-1] if shown else "", data, lines, at + 1)
+            if after == len(lines) and not last and data.endswith(b"\n") and self._open(whole, after - at):
+                self._kept = data[lines[at][0] :]
+                break
+            for text in [*shown[:-1], whole]:
+                yield from self._record(
+                    text, first + at, masks.get(at, 0) if after == at + 1 == at + len(shown) else -1
+                )
+            at = after
+        self.next_line = first + at
+
+    def _whole(self, text: str, data: bytes, lines: list[tuple[int, int]], after: int) -> tuple[str, int]:
+        """The text with the lines that are its rest, and the number of the first line behind them."""
+        limit = min(len(lines), after + _MOST_JOINED)
+        width = len(text)
+        while after < limit and (width == self._width or unfinished(text)):
+            rest = next(iter(texts(data[slice(*lines[after])])), "")
+            if not rest.strip() or begins(rest) or self._peeler.peel(rest).wrapped:
+                break
+            text, width, after = joined(text, rest), len(rest), after + 1
+        return text, after
+
+    def _open(self, text: str, count: int) -> bool:
+        return count < _MOST_JOINED and (self._width is not None or unfinished(text))
+
+    def _record(self, text: str, number: int, mask: int) -> Iterator[Fact]:
+        """`mask` tells whom it concerns; -1: that is to be found out."""
+        peeled = self._peeler.peel(text)
+        who, time = merged(self._source.who, peeled.who), peeled.time
+        parts = split(peeled.text)
+        for part in parts:
+            if part is not peeled.text:
+                again = self._peeler.peel(part)
+                part, who, time = again.text, merged(who, again.who), again.time or time
+            yield from self._feed(Line(part, number, self._source.name, who, time), mask if len(parts) == 1 else -1)
+
+    def _feed(self, line: Line, mask: int) -> Iterator[Fact]:
+        for bit, (name, reader) in enumerate(self._readers):
+            woken = mask >> bit & 1 if mask >= 0 else any(text in line.text for text in reader.wakes)
+            if woken or reader.awake:
+                yield from self._safely(name, partial(reader.feed, line))
+
+    def _awake(self) -> bool:
+        return any(reader.awake and name not in self._broken for name, reader in self._readers)
+
+    def _safely(self, name: str, give: Callable[[], Iterable[Fact]]) -> Iterator[Fact]:
+        """A reader that fails is not asked again; the others go on."""
+        if name in self._broken:
+            return
+        try:
+            yield from give()
+        except Exception as error:
+            self._broken.add(name)
+            yield Unread(self._source.name, f"the reader of {name} failed: {type(error).__name__}: {error}")

@@ -1,0 +1,156 @@
+"""Wrappers that launchers and log collectors put around a line: taken off, and what they tell of speaker and time kept.
+
+What libraries themselves put before their texts stays, since their readers want it: host:pid:tid [device] NCCL,
+[ERROR] HCCL(pid,name):time, [Rank 3], [PG ...], glog's [E424 01:11:21.160832730 file.cpp:629].
+May import: facts, line, names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from suites.diagnose.evidence.line import merged
+from suites.diagnose.evidence.names import HOST
+from suites.diagnose.facts import NOBODY, Who
+
+_MOST = 8
+"""Wrappers around one line."""
+_TIME = r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)"
+_WRAPPERS: Mapping[str, str] = {
+    "quote of a mail": r"> ?(?: (?=\[))?",
+    "colour that lost its escape": r"\[\d{1,2}m(?=[\[(\w])",
+    "mpirun --tag-output": r"\[[^\],<]{1,100},(?P<rank>\d{1,7})\]<(?:stdout|stderr|stddiag)>: ?",
+    "torchrun, rank": r"\[rank(?P<rank>\d{1,7})\]: ?",
+    "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",
+    "kubectl logs --prefix": r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?",
+    "process before a rank": r"\[\d{2,8}\] (?=\[rank\d)",
+    "Ray, vLLM": r"\([A-Za-z_][\w.:]{0,100}(?: [\w=.]{1,40}){0,3} pid=(?P<pid>\d{1,8})"
+    r"(?:, ip=(?P<address>[0-9A-Fa-f.:]{2,45}))?\) ?",
+    "CloudWatch": rf" {{0,4}}\| {_TIME} \| ?",
+    "syslog": r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<host>[A-Za-z][\w.-]{0,253}) "
+    r"(?:python[\d.]{0,6}\[(?P<pid>\d{1,8})\]|[\w./@-]{1,60}(?:\[\d{1,8}\])?): ?",
+    "syslog with a full time": rf"{_TIME} (?P<host>[A-Za-z][\w.-]{{0,253}}) "
+    r"(?:python[\d.]{0,6}\[(?P<pid>\d{1,8})\]|[\w./@-]{1,60}\[\d{1,8}\]|kernel): ?",
+    "stern": rf"(?P<host>{HOST}) [a-z][a-z0-9-]{{0,60}} (?=\[|\d{{4}}-|[\w.-]{{1,80}}:\d{{1,8}}:\d{{1,8}} \[)",
+    "docker compose": r"(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) {1,40}\| ",
+    "pdsh": rf"(?P<host>{HOST}): ",
+    "time in brackets": rf"\[{_TIME}\]:? ?",
+    "time": rf"{_TIME}(?: - | \| |: | |\t)",
+}
+"""Who writes it -> what stands at the beginning of a line."""
+
+_LABELS: Mapping[str, str] = {
+    "srun --label": r" {0,6}(?P<rank>\d{1,7}):(?: |(?=\[)|$)",
+    "mpiexec -l": r"\[(?P<rank>\d{1,7})\](?::? |:?$)(?!\S{1,100} NCCL|NCCL)",
+}
+"""A number before nearly every line; before a single one it may be anything."""
+
+_BEFORE_RECORD = re.compile(r"(?P<rank>\d{1,7}): ?(?=\[rank\d|\[[EWIF]\d|\S{1,100}:\d{1,8}:\d{1,8} \[\d)")
+"""srun's label where what follows leaves no doubt."""
+_NUMBERED = re.compile("|".join(pattern.replace("?P<rank>", "?:") for pattern in _LABELS.values()))
+_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
+_LOST_END = re.compile(r"\[0m")
+_REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates[^\n]*)?")
+_NUMBERS = frozenset(("rank", "pid", "local_rank"))
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """What is left of a line, and what its wrappers told."""
+
+    text: str
+    who: Who = NOBODY
+    time: float | None = None
+
+    @property
+    def wrapped(self) -> bool:
+        return self.time is not None or self.who != NOBODY
+
+
+def _by_first(patterns: Iterable[str]) -> dict[str, tuple[re.Pattern[str], ...]]:
+    """Those that may begin with a letter, so that few are tried."""
+    compiled = [re.compile(pattern) for pattern in patterns]
+    samples = {
+        "[": "[", "(": "(", ">": ">", " ": " ",
+        "|": "|",
+    }  # fmt: skip
+    kinds: dict[str, tuple[re.Pattern[str], ...]] = {}
+    for first in samples:
+        kinds[first] = tuple(one for one in compiled if _may_begin(one.pattern, first))
+    kinds["digit"] = tuple(one for one in compiled if one.pattern.startswith(_TIME))
+    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(("[A-Z]", "(?P<host>")))
+    return kinds
+
+
+def _may_begin(pattern: str, first: str) -> bool:
+    return pattern.startswith((first, "\\" + first)) or (first in " |" and pattern.startswith(" {0,"))
+
+
+_KINDS = _by_first(_WRAPPERS.values())
+
+
+class Peeler:
+    """For one source, whose beginning shows whether its lines are numbered by a launcher."""
+
+    def __init__(self, head: str = "") -> None:
+        lines = [line for line in head.splitlines() if line.strip()]
+        numbered = sum(_NUMBERED.match(line) is not None for line in lines)
+        labelled = numbered >= 3 and numbered * 10 >= 6 * len(lines)
+        self._labels = tuple(re.compile(pattern) for pattern in _LABELS.values()) if labelled else (_BEFORE_RECORD,)
+
+    def peel(self, text: str) -> Peeled:
+        if "\x1b" in text:
+            text = _COLOURS.sub("", text)
+        who, told_time = NOBODY, None
+        for label in self._labels:
+            if found := label.match(text):
+                who, text = _told(found, who), text[found.end() :]
+                break
+        for _ in range(_MOST):
+            found = _wrapper(text)
+            if not found or not found.end():
+                break
+            who = _told(found, who)
+            told_time = _seconds(found.groupdict().get("time")) or told_time
+            text = text[found.end() :]
+        if "[repeated " in text:
+            text = _REPEATED.sub("", text)
+        if "[0m" in text:
+            text = _LOST_END.sub("", text)
+        return Peeled(text, who, told_time)
+
+
+def _wrapper(text: str) -> re.Match[str] | None:
+    first = text[:1]
+    kind = "digit" if first.isdecimal() else "letter" if first.isalpha() else first
+    return next((found for one in _KINDS.get(kind, ()) if (found := one.match(text))), None)
+
+
+def _told(found: re.Match[str], who: Who) -> Who:
+    told: dict[str, Any] = {}
+    for name, value in found.groupdict().items():
+        if value is not None and name != "time":
+            told[name] = int(value) if name in _NUMBERS else value
+    return merged(who, Who(**told)) if told else who
+
+
+def _seconds(stamp: str | None) -> float | None:
+    """Since 1970; without a zone as if it were UTC."""
+    if stamp is None:
+        return None
+    try:
+        moment = datetime.strptime(stamp[:19].replace("T", " "), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    rest = stamp[19:]
+    zone = re.search(r"([+-])(\d\d):?(\d\d)$", rest)
+    fraction = re.match(r"[.,](\d+)", rest)
+    seconds = moment.timestamp() + (float("0." + fraction[1]) if fraction else 0.0)
+    if zone:
+        shift = int(zone[2]) * 3600 + int(zone[3]) * 60
+        seconds -= shift if zone[1] == "+" else -shift
+    return seconds

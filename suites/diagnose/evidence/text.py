@@ -1,0 +1,96 @@
+"""Bytes of a log -> blocks of whole lines in UTF-8, in constant memory, whatever the encoding and however long a line.
+
+May import: the standard library.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+BLOCK = 1 << 20
+LONGEST = 1 << 16
+"""Bytes of a line that are looked at."""
+_WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\x1b\x08\x0c\x00")) + b"\x7f"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines, each but the last of a source with its line feed."""
+
+    data: bytes
+    first: int
+    """Number of its first line."""
+    cut: bool = False
+    """The last line goes on, too long to be looked at."""
+
+
+def looks_like_text(head: bytes) -> bool:
+    """A few odd bytes are in many logs; more of them are in what is no text."""
+    if _wide(head):
+        return True
+    told = head.replace(b"\0", b"")
+    odd = len(told) - len(told.translate(None, _CONTROL))
+    return bool(told) and odd * 20 < len(told)
+
+
+def blocks(stream: BinaryIO) -> Iterator[Block]:
+    """Of about BLOCK bytes each."""
+    line, kept = 1, b""
+    skipping = False
+    for piece in _pieces(stream):
+        if skipping:
+            cut = piece.find(b"\n")
+            if cut < 0:
+                continue
+            piece, skipping = piece[cut + 1 :], False
+            line += 1
+        kept += piece
+        cut = max(kept.rfind(b"\n"), kept.rfind(b"\r") if len(kept) > BLOCK else -1) + 1
+        if cut:
+            yield Block(kept[:cut], line)
+            line += kept.count(b"\n", 0, cut)
+            kept = kept[cut:]
+        elif len(kept) > BLOCK:
+            yield Block(kept[:LONGEST], line, cut=True)
+            kept, skipping = b"", True
+    if kept:
+        yield Block(kept, line)
+
+
+def texts(line: bytes) -> list[str]:
+    """What one line shows: a progress bar that overwrites itself is several of them."""
+    text = line[:LONGEST].decode("utf-8", "replace").rstrip("\r\n")
+    return [part for part in text.split("\r") if part] if "\r" in text else [text]
+
+
+def wrapped_at(head: str) -> int | None:
+    """The width at which lines were broken by force (a terminal, a paste); None where they were not."""
+    lines = [line.rstrip("\r") for line in head.split("\n")[:-1]]
+    told = {line for line in lines if re.search(r"\w", line)}
+    width = max((len(line) for line in told), default=0)
+    full = sum(len(line) == width for line in told)
+    return width if width >= 60 and full >= 3 and full * 5 >= len(told) else None
+
+
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """Without byte order marks, and without the holes that a log truncated while it is written has."""
+    piece = stream.read(BLOCK)
+    encoding = _wide(piece)
+    decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+    piece = piece.removeprefix(codecs.BOM_UTF8)
+    while piece:
+        if decoder:
+            piece = decoder.decode(piece).removeprefix("\ufeff").encode("utf-8", "replace")
+        if b"\0" in piece:
+            piece = piece.replace(b"\0", b"")
+        yield piece
+        piece = stream.read(BLOCK)
+
+
+def _wide(head: bytes) -> str | None:
+    return next((name for mark, name in _WIDE.items() if head.startswith(mark)), None)
