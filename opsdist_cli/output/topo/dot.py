@@ -26,10 +26,10 @@ def render(record: Record) -> str:
 
 
 def _machine(machine: Machine, prefix: str) -> Iterator[str]:
-    yield f"label={_quoted(f'{machine.names}: {contents(machine)}')};"
+    yield f"label={quoted(f'{machine.names}: {contents(machine)}')};"
     for number, cpu in enumerate(machine.of_kind("cpu")):
-        yield f"subgraph {_quoted(f'cluster_{prefix}{number}')} {{"
-        yield f"  label={_quoted(_cpu(cpu))}; style=rounded;"
+        yield f"subgraph {quoted(f'cluster_{prefix}{number}')} {{"
+        yield f"  label={quoted(_cpu(cpu))}; style=rounded;"
         yield from (f"  {line}" for line in _devices(machine, cpu["name"], prefix))
         yield "}"
     yield from _devices(machine, None, prefix)
@@ -37,7 +37,7 @@ def _machine(machine: Machine, prefix: str) -> Iterator[str]:
         yield from (_edge(prefix, switch["name"], node["name"]) for node in machine.children(switch["name"]))
     for number, fabric in enumerate(machine.fabrics()):
         hub = f"fabric {number}"
-        yield f"{_quoted(prefix + hub)} [label={_quoted(fabric.words)}, shape=ellipse, penwidth=2];"
+        yield f"{quoted(prefix + hub)} [label={quoted(fabric.words)}, shape=ellipse, penwidth=2];"
         yield from (_edge(prefix, hub, name, penwidth="2") for name in fabric.members)
     yield from _marked(machine, prefix)
 
@@ -52,7 +52,7 @@ def _cpu(cpu: Record) -> str:
 def _devices(machine: Machine, cpu: str | None, prefix: str) -> Iterator[str]:
     for node in machine.of_kind(*_SHAPES):
         if machine.cpu_of(node) == cpu:
-            yield f"{_quoted(prefix + node['name'])} [label={_quoted(_label(node))}, shape={_SHAPES[node['kind']]}];"
+            yield f"{quoted(prefix + node['name'])} [label={quoted(_label(node))}, shape={_SHAPES[node['kind']]}];"
 
 
 def _label(node: Record) -> str:
@@ -70,17 +70,17 @@ def _marked(machine: Machine, prefix: str) -> Iterator[str]:
         hub = f"weak {number}"
         words = f"{asymmetry['device']}: {'/'.join(asymmetry['kinds'])}!\n{asymmetry['usual']} is usual"
         look = "shape=ellipse, color=red, fontcolor=red, style=dashed"
-        yield f"{_quoted(prefix + hub)} [label={_quoted(words)}, {look}];"
+        yield f"{quoted(prefix + hub)} [label={quoted(words)}, {look}];"
         yield _edge(prefix, hub, asymmetry["device"], color="red", penwidth="2")
         yield from (_edge(prefix, hub, name, color="red", style="dashed") for name in asymmetry["peers"])
 
 
 def _edge(prefix: str, one: str, other: str, **style: str) -> str:
-    given = f" [{', '.join(f'{name}={_quoted(value)}' for name, value in style.items())}]" if style else ""
-    return f"{_quoted(prefix + one)} -- {_quoted(prefix + other)}{given};"
+    given = f" [{', '.join(f'{name}={quoted(value)}' for name, value in style.items())}]" if style else ""
+    return f"{quoted(prefix + one)} -- {quoted(prefix + other)}{given};"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """As a DOT string: line ends stay, whatever else is not printable is shown."""
     shown = "\n".join(clean(line) for line in text.split("\n"))
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
