@@ -106,7 +106,7 @@ def geometry(graph: Graph, top: float) -> Geometry:
 def _column(left: float, items: Sequence[Stack | Pass], graph: Graph, stacks: Mapping[int, Stack]) -> Column:
     nodes = {node for item in items if not isinstance(item, Pass) for node in item}
     within = [edge for edge in graph.edges if edge.source in nodes and inside(edge, stacks) and not edge.within]
-    lanes = _LANE * (len(within) + 1) if within else 0.0
+    lanes = _LANE * (len(within) + 1 + bool(nodes))
     texts = [width(line, TEXT) + 16 for node in nodes for line in words(graph.nodes[node], False)]
     wide = max([*texts, *(width(label(edge), SMALL) + 16 for edge in within), 120.0 if nodes else 0.0])
     leaving = [edge for edge in graph.edges if edge.source in nodes and not inside(edge, stacks)]
