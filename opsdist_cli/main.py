@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "topo": ("opsdist_cli.commands.topo", "how devices and CPUs reach each other: matrix, tree, DOT or SVG"),
     "perf": ("opsdist_cli.commands.perf", "measure a collective: time, bandwidth, efficiency, correctness"),
     "explain": ("opsdist_cli.commands.explain", "show an algorithm's plan, its steps, bytes and predicted time"),
+    "diagnose": ("opsdist_cli.commands.diagnose", "which rank hangs, in which collective, and why"),
     "monitor": ("opsdist_cli.commands.monitor", "live traffic and errors of NICs, RDMA ports and device links"),
     "checks": ("opsdist_cli.commands.checks", "the rules by which hosts are judged, and what each of them means"),
     "hosts": ("opsdist_cli.commands.hosts", "read a host list, and write it in another tool's format"),
@@ -69,6 +70,7 @@ def opsdist() -> None:
       opsdist perf allreduce --size 1G --loop 100
       opsdist perf allreduce --algorithm all --size 8:64M
       opsdist explain allreduce --algorithm ring -n 5
+      opsdist diagnose deadlock dumps/ logs/
       opsdist info
       opsdist suite smoke
     """

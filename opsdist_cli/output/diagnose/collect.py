@@ -6,7 +6,7 @@ from opsdist_cli.output.layout import wrapped
 from suites.diagnose.advice import ADVICE
 
 
-def advice() -> str:
+def advice() -> list[str]:
     """By whom writes it: what it tells, and how it is switched on."""
     lines = ["what to collect, and how to switch it on:"]
     kind = None
@@ -16,5 +16,4 @@ def advice() -> str:
             kind = row.of
         lines += wrapped(row.what, "    - ", "      ")
         lines += [f"        {how}" for how in row.how]
-    lines.append("then: opsdist diagnose deadlock PATH...   (files, folders, archives; of all ranks, whatever there is)")
-    return "\n".join(lines)
+    return [*lines, "then: opsdist diagnose deadlock PATH...   (files, folders, archives: of all ranks, whatever there is)"]

@@ -23,12 +23,12 @@ def render(record: Record) -> str:
         "digraph waits {",
         f"  label={quoted(title)}; labelloc=t;",
         '  rankdir=LR; node [shape=box, style="rounded,filled", fontsize=11]; edge [fontsize=10];',
-        *(f"  n{number} [label={quoted(_label(node))}, {_LOOKS[node.kind]}];" for number, node in enumerate(graph.nodes)),
+        *(f"  n{number} {_attributes(node)};" for number, node in enumerate(graph.nodes)),
         *(f"  n{edge.source} -> n{edge.target} [label={quoted(edge.label)}];" for edge in graph.edges),
         "}",
     ])  # fmt: skip
 
 
-def _label(node: Node) -> str:
-    where = f" on {node.host}" if node.host else ""
-    return f"{node.name}{where}" if node.kind == VICTIM else f"{node.name}{where}\n{node.kind}"
+def _attributes(node: Node) -> str:
+    label = node.name + (f" on {node.host}" if node.host else "") + (f"\n{node.kind}" if node.kind != VICTIM else "")
+    return f"[label={quoted(label)}, {_LOOKS[node.kind]}]"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from opsdist_cli.output.layout import wrapped
 
-REMARK = 260
-"""Letters of what is said in passing: at most three lines."""
+REMARK = 165
+"""Letters of what is said in passing: at most two lines."""
 
 _MARGIN = " " * 14
 

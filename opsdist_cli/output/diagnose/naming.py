@@ -55,6 +55,8 @@ def _thing(subject: Record) -> str:
     if rank is None and "group_rank" in subject:
         rank = f"group rank {subject['group_rank']}"
     where, device, peer = subject.get("host"), subject.get("device"), subject.get("peer")
+    if subject["kind"] == "file":
+        return f"file {where or device or 'unknown'}"
     if subject["kind"] == "link":
         end = " ".join(str(part) for part in (where or rank, device) if part is not None) or "unknown"
         other = f"rank {peer}" if isinstance(peer, int) else peer or "unknown"

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from opsdist_cli.output.diagnose.entries import REMARK, entry, listed, more
 from opsdist_cli.output.diagnose.naming import Record, cut, folded
 
-_LINES = 6
+_LINES = 4
 _UNREAD = 5
-_KINDS = 6
+_KINDS = 4
 _ROLES = {"initiating": "began with", "supporting": "shown by"}
 """Of evidence that is quoted, in the order in which it is."""
 _COUNTED = {
@@ -56,9 +56,11 @@ def what_was_seen(record: Record) -> list[str]:
     absent = [] if size is None else sorted(set(range(size)) - set(seen))
     if absent and seen:
         lines += entry("not seen", f"no evidence from: {folded(absent)}")
-    for text in verdict["missing_evidence"][:_LINES]:
+    told = {f"{one['file']}: {one['why']}" for one in sources["unread"]}  # these have lines of their own
+    missing = [text for text in verdict["missing_evidence"] if text not in told]
+    for text in missing[:_LINES]:
         lines += entry("missing", cut(text, REMARK))
-    return lines + more(len(verdict["missing_evidence"]) - _LINES, "things that are missing")
+    return lines + more(len(missing) - _LINES, "things that are missing")
 
 
 def unread(files: Sequence[Record]) -> list[str]:

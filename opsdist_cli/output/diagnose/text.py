@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from opsdist_cli.output.diagnose.collect import advice
 from opsdist_cli.output.diagnose.entries import REMARK, entry, listed, more
 from opsdist_cli.output.diagnose.naming import Record, called, collective, cut, folded, named
 from opsdist_cli.output.diagnose.proof import proof, unread, what_was_seen
 from opsdist_cli.output.layout import wrapped
 
-_GROUPS = _SIDES = _STANDS = _NOTES = 4
-_NEXT = 6
+_GROUPS = _SIDES = _STANDS = _NOTES = 3
+_NEXT = 5
 _SENTENCE = 480
 """Letters, of which a screen can hold so many."""
 
@@ -26,10 +27,15 @@ def render(record: Record) -> str:
         [*_sides(record["verdict"]["sides"]), *_stands(record["stands"])],
         proof(record),
         [*what_was_seen(record), *_notes(record["notes"]), *unread(record["sources"]["unread"])],
-        list(_next(record["verdict"]["next_checks"])),
+        advice() if nothing_read(record) else list(_next(record["verdict"]["next_checks"])),
     )
     lines = [line for paragraph in paragraphs if paragraph for line in (*paragraph, "")]
     return "\n".join([*lines, closing(record)])
+
+
+def nothing_read(record: Record) -> bool:
+    """There was nothing to judge by."""
+    return record["mode"] == "recorded" and not record["sources"]["kinds"]
 
 
 def closing(record: Record) -> str:
@@ -38,8 +44,7 @@ def closing(record: Record) -> str:
     if verdict["class"] == "none":
         return "# nothing wrong in what was seen"
     if verdict["class"] == "undecided":
-        read = record["mode"] == "live" or record["sources"]["read"] > len(record["sources"]["unread"])
-        why = "the evidence does not tell; see what to collect" if read else "there was no evidence to read"
+        why = "there was no evidence to read" if nothing_read(record) else "the evidence does not tell"
         return f"# undecided: {why}"
     who = "; ".join(named(verdict["culprits"]))
     at = verdict["collective"]
@@ -93,7 +98,7 @@ def _stands(stands: Sequence[Record]) -> Iterator[str]:
 
 
 def _stand(stand: Record) -> str:
-    who = f"rank {stand['rank']}"
+    who = "a process" if stand["rank"] is None else f"rank {stand['rank']}"
     who += f" on {stand['host']}" if stand["host"] else ""
     who += "" if stand["pid"] is None else f" (pid {stand['pid']})"
     known = stand["op"] is not None or stand["seq"] is not None

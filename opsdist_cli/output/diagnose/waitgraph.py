@@ -125,7 +125,7 @@ def _where(wait: Record) -> Hashable:
 
 
 def _what(wait: Record) -> Hashable:
-    return wait["op"]
+    return str(wait["op"])
 
 
 def _readable(part: Part, waits: Sequence[Record]) -> bool:
