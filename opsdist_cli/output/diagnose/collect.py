@@ -16,4 +16,7 @@ def advice() -> list[str]:
             kind = row.of
         lines += wrapped(row.what, "    - ", "      ")
         lines += [f"        {how}" for how in row.how]
-    return [*lines, "then: opsdist diagnose deadlock PATH...   (files, folders, archives: of all ranks, whatever there is)"]
+    return [
+        *lines,
+        "then: opsdist diagnose deadlock PATH...   (files, folders, archives: of all ranks, whatever there is)",
+    ]

@@ -18,7 +18,7 @@ from suites.diagnose.graph import components
 MOST = 60
 """Nodes that can be read."""
 _MOST_EDGES = 150
-_MOST_NAMES = 2
+_MOST_NAMES = 1
 """Of collectives at one edge."""
 
 CULPRIT, SUSPECT, VICTIM = "culprit", "suspect", "waits"

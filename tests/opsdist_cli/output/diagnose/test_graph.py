@@ -6,6 +6,10 @@ from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
+
+from opsdist_cli.output.diagnose import draw
+from opsdist_cli.output.diagnose.geometry import geometry
+from opsdist_cli.output.diagnose.waitgraph import CULPRIT, MOST, SUSPECT, folded_graph
 from tests.opsdist_cli.output.diagnose.records import (
     USUAL,
     Record,
@@ -14,10 +18,6 @@ from tests.opsdist_cli.output.diagnose.records import (
     verdict,
     waits,
 )
-
-from opsdist_cli.output.diagnose import draw
-from opsdist_cli.output.diagnose.geometry import geometry
-from opsdist_cli.output.diagnose.waitgraph import CULPRIT, MOST, SUSPECT, folded_graph
 
 
 def ring() -> Record:

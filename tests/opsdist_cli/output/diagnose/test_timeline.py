@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.opsdist_cli.output.diagnose.records import call, diagnosis, stand
-
 from opsdist_cli.output.diagnose import chrometrace, timeline
+from tests.opsdist_cli.output.diagnose.records import call, diagnosis, stand
 
 HANG = diagnosis(
     stands=[stand(7, host="node02"), stand(0, host="node01")],
