@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -152,9 +153,15 @@ def _alone(source: Source | Unread, readers: Readers) -> Evidence:
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    """Of fresh processes, since this one may have threads. Ctrl-C is for this process alone, which ends them."""
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(processes, context, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    """Of forked processes, or fresh ones where this one has threads. Ctrl-C is for this process, which ends them."""
+    context = multiprocessing.get_context("fork" if threading.active_count() == 1 else "spawn")
+    return ProcessPoolExecutor(processes, context, _settle)
+
+
+def _settle() -> None:
+    """A worker is ended without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
