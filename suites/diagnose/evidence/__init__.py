@@ -18,7 +18,20 @@ FILE_READERS: Mapping[str, str] = {
 }
 """name -> module with `recognises(head: bytes, name: str) -> bool` and `read(source: Source) -> Iterable[Fact]`."""
 
-LINE_READERS: Mapping[str, str] = {}
+LINE_READERS: Mapping[str, str] = {
+    "torch watchdog": "suites.diagnose.evidence.torch_watchdog:reader",
+    "torch desync report": "suites.diagnose.evidence.torch_desync:reader",
+    "torch compared calls": "suites.diagnose.evidence.torch_detail:reader",
+    "torch monitored barrier": "suites.diagnose.evidence.torch_barrier:reader",
+    "torch barriers": "suites.diagnose.evidence.torch_barrier:texts",
+    "torch store": "suites.diagnose.evidence.torch_store:reader",
+    "torch groups": "suites.diagnose.evidence.torch_errors:groups",
+    "torch store errors": "suites.diagnose.evidence.torch_errors:store",
+    "torch device errors": "suites.diagnose.evidence.torch_errors:device",
+    "gloo connections": "suites.diagnose.evidence.gloo:reader",
+    "gloo": "suites.diagnose.evidence.gloo:texts",
+    "horovod stall inspector": "suites.diagnose.evidence.horovod:reader",
+}
 """name -> "module:function" that gives a new LineReader for a source."""
 
 

@@ -1,0 +1,212 @@
+"""What PyTorch prints of errors: of its process groups, its store, NCCL below it, and the device.
+
+Rows of known texts, from torch/csrc/distributed/c10d/{ProcessGroupNCCL,NCCLUtils,socket,TCPStore,reducer}.cpp,
+torch/csrc/cuda and c10/cuda of PyTorch, and of the server of vLLM. What NCCL says itself below "Last error:" is read
+by the reader of NCCL's texts.
+May import: facts, known.
+"""
+
+from __future__ import annotations
+
+from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.facts import Level
+
+GROUPS = (
+    Known(
+        "torch.heartbeat", "'s watchdog got stuck for", r"watchdog got stuck for (?P<seconds>\d{1,9}) seconds",
+        Level.TIMEOUT,
+        "its watchdog did nothing for {seconds} s: a call into the device, Python's lock, or what follows from a peer",
+        remedy=("py-spy dump --nonblocking --pid PID of this rank, before it ends",),
+    ),
+    Known(
+        "torch.heartbeat", "Heartbeat monitor timed out", r"Heartbeat monitor timed out", Level.TIMEOUT,
+        "its watchdog did nothing: a call into the device, Python's lock, or what follows from a peer",
+    ),
+    Known(
+        "torch.gil", "Could not acquire GIL within", r"Could not acquire GIL within", Level.TIMEOUT,
+        "another thread of it held Python's lock",
+        remedy=("py-spy dump --nonblocking --pid PID of this rank: the thread marked active+gil",),
+    ),
+    Known(
+        "torch.watchdog_ended", "watchdog thread terminated with exception",
+        r"watchdog thread terminated with exception", Level.TEARDOWN,
+        "its watchdog ends the process after what it said before",
+    ),
+    Known(
+        "torch.taking_down", "have failed or timed out. Due to the asynchronous nature",
+        r"operations have failed or timed out", Level.TEARDOWN, "calls have failed before: the process is ended",
+    ),
+    Known(
+        "torch.taking_down", "taking the entire process down", r"taking the entire process down", Level.TEARDOWN,
+        "calls have failed before: the process is ended",
+    ),
+    Known(
+        "torch.dump_signal", "Received a dump signal due to", r"Received a dump signal due to",
+        Level.CASCADE, "it is told to write a flight recorder dump, since a rank has timed out",
+        remedy=("collect the flight recorder dumps of all ranks: TORCH_NCCL_DEBUG_INFO_TEMP_FILE says where they are",),
+    ),
+    Known(
+        "torch.dump_signal", "Observed flight recorder dump signal from another rank",
+        r"Observed flight recorder dump signal", Level.CASCADE,
+        "it is told to write a flight recorder dump, since a rank has timed out",
+    ),
+    Known(
+        "torch.terminating", "Terminating the process after attempting to dump debug info",
+        r"Terminating the process after attempting to dump", Level.TEARDOWN, "the process is ended after a time-out",
+    ),
+    Known(
+        "torch.aborted", "communicator was aborted", r"[NHXM]CCL communicator was aborted", Level.CASCADE,
+        "its communicator was given up after an error",
+    ),
+    Known(
+        "torch.remote_error", "ncclRemoteError", r"ncclRemoteError", Level.CASCADE,
+        "a peer has ended, or the way to it",
+    ),
+    Known(
+        "torch.nccl_system", "ncclSystemError", r"ncclSystemError", Level.CASCADE,
+        "a call of NCCL into the system, or to a peer, failed",
+        remedy=("NCCL_DEBUG=WARN on all ranks: the first WARN line says which call",),
+    ),
+    Known(
+        "torch.nccl_invalid", "ncclInvalidUsage", r"ncclInvalidUsage", Level.CASCADE,
+        "NCCL refused how it was called",
+        remedy=("NCCL_DEBUG=WARN on all ranks: two ranks on one device, or different versions, are frequent reasons",),
+    ),
+    Known(
+        "torch.nccl_device", "ncclUnhandledCudaError", r"ncclUnhandledCudaError", Level.CASCADE,
+        "a call of NCCL into CUDA failed",
+        remedy=("NCCL_DEBUG=WARN on all ranks: the WARN line before it names the CUDA error",),
+    ),
+    Known(
+        "torch.ddp_sizes", "appears not to match",
+        r"in this process with (?:sizes|strides) \[.{0,300}appears not to match",
+        Level.CASCADE,
+        "DDP's check of the parameters differs from rank 0's: it may have read what never came",
+        remedy=("if no time-out stands before it: compare the model on this rank with rank 0's",),
+    ),
+    Known(
+        "torch.ddp_parameters", "DDP expects same model across all ranks", r"DDP expects same model across all ranks",
+        Level.CASCADE, "DDP's check of the parameters differs from rank 0's: it may have read what never came",
+    ),
+    Known(
+        "vllm.no_block", "No available shared memory broadcast block", r"No available shared memory broadcast block",
+        Level.CASCADE, "a worker has not taken what the engine gave it: it hangs, or is busy",
+        remedy=("look for the worker that makes no progress: py-spy dump --nonblocking of each",),
+    ),
+)  # fmt: skip
+"""Of process groups, and of who uses them. All but the first are consequences."""
+
+
+def _in_use(wakes: str, pattern: str) -> Known:
+    return Known(
+        "torch.port_in_use", wakes, pattern, Level.INITIATING, "the port of the store, {port}, is used already",
+        "resource", "speaker",
+        ("`ss -ltnp | grep {port}`: end what is left of an earlier job, or choose another MASTER_PORT",),
+        unless="ignoring the error",
+    )  # fmt: skip
+
+
+STORE = (
+    _in_use("EADDRINUSE", r"port: (?P<port>\d{1,6}).{0,300}EADDRINUSE"),
+    _in_use("EADDRINUSE", r":(?P<port>\d{1,6})\b.{0,300}EADDRINUSE"),
+    _in_use("server socket has failed to bind to", r"failed to bind to \S{1,100}:(?P<port>\d{1,6}) \(errno: 98"),
+    Known(
+        "torch.store_gone", "Connection was likely closed. Did the remote server shutdown",
+        r"Connection was likely closed\. Did the remote server", Level.CASCADE,
+        "the store is gone, and with it the process of rank 0", remedy=("why the process of rank 0 has ended",),
+    ),
+    Known(
+        "torch.store_gone", "sendBytes failed on", r"sendBytes failed on SocketImpl\(.{0,300}(?:Broken pipe|reset)",
+        Level.CASCADE, "the store is gone, and with it the process of rank 0",
+    ),
+    Known(
+        "torch.store_gone", "got error: Connection reset by peer", r"store->get\(.{0,100}Connection reset by peer",
+        Level.CASCADE, "the store is gone, and with it the process of rank 0",
+    ),
+    Known(
+        "torch.store_gone", "got error: Broken pipe", r"store->get\(.{0,100}Broken pipe", Level.CASCADE,
+        "the store is gone, and with it the process of rank 0",
+    ),
+    Known(
+        "torch.store_wait", "waitForInput: socket", r"waitForInput: socket .{0,300}timed out after", Level.TIMEOUT,
+        "an answer of the store did not come in time",
+    ),
+    Known(
+        "torch.store_wait", "Socket Timeout", r"(?:RuntimeError|DistStoreError|DistNetworkError): Socket Timeout",
+        Level.TIMEOUT, "an answer of the store did not come in time",
+    ),
+    Known(
+        "torch.clients", "clients joined", r"waiting for clients\. (?P<came>\d{1,7})/(?P<size>\d{1,7}) clients joined",
+        Level.TIMEOUT, "{came} of {size} processes came to the store",
+        remedy=("which hosts have not started their ranks: one log a rank, from the launcher",),
+    ),
+)  # fmt: skip
+"""Of the store."""
+
+DEVICE = (
+    Known(
+        "cuda.ecc", "uncorrectable ECC error", r"CUDA error: uncorrectable ECC error", Level.INITIATING,
+        "the memory of its GPU has failed", "device", "device",
+        ("`nvidia-smi -q -d ECC`, `dmesg | grep -i xid` on its host", "take the GPU out of service"),
+    ),
+    Known(
+        "cuda.lost", "CUDA error:", r"CUDA error: (?:GPU is lost|the launch failed|hardware stack error|"
+        r"(?P<lost>device not ready|unknown error))", Level.INITIATING, "its GPU has failed", "device", "device",
+        ("`dmesg | grep -i -e xid -e nvrm` and `nvidia-smi` on its host",),
+    ),
+    Known(
+        "cuda.nvlink", "uncorrectable NVLink error", r"CUDA error: uncorrectable NVLink error", Level.INITIATING,
+        "an NVLink of its GPU has failed", "device", "device", ("`nvidia-smi nvlink -e` on its host",),
+    ),
+    Known(
+        "cuda.assert", "device-side assert triggered", r"device-side assert triggered", Level.INITIATING,
+        "a kernel of the program stopped: an index out of range, for instance", "crashed", "speaker",
+        ("run again with CUDA_LAUNCH_BLOCKING=1: the traceback then names the operation",),
+    ),
+    Known(
+        "cuda.access", "an illegal memory access was encountered", r"an illegal memory access was encountered",
+        Level.INITIATING, "a kernel read or wrote where it must not", "crashed", "speaker",
+        ("run again with CUDA_LAUNCH_BLOCKING=1",
+         "`dmesg | grep -i xid` on its host: Xid 31 is the program, others the GPU"),
+    ),
+    Known(
+        "cuda.launch", "unspecified launch failure", r"CUDA error: unspecified launch failure", Level.INITIATING,
+        "a kernel broke down", "crashed", "speaker", ("`dmesg | grep -i xid` on its host",),
+    ),
+    Known(
+        "cuda.ordinal", "invalid device ordinal", r"CUDA error: invalid device ordinal", Level.INITIATING,
+        "it was given a GPU that its host does not have", "config", "speaker",
+        ("ranks on this host against `nvidia-smi -L` and CUDA_VISIBLE_DEVICES",),
+    ),
+    Known(
+        "cuda.none", "no CUDA-capable device is detected", r"no CUDA-capable device is detected", Level.INITIATING,
+        "it sees no GPU", "config", "speaker", ("CUDA_VISIBLE_DEVICES, the container's devices, `nvidia-smi` there",),
+    ),
+    Known(
+        "cuda.memory_absurd", "CUDA out of memory", r"Tried to allocate (?:\d{5,}(?:\.\d+)? GiB|\d{4,}\.\d+ GiB|"
+        r"[\d.]+ [TPE]iB)", Level.CASCADE,
+        "it wanted more memory than any GPU has: a size that was received is wrong",
+        remedy=("the sizes that ranks tell each other before this: they come from a call that failed, or differ",),
+    ),
+    Known(
+        "cuda.memory", "CUDA out of memory", r"CUDA out of memory", Level.INITIATING, "the memory of its GPU is full",
+        "resource", "speaker", ("`nvidia-smi` there: other processes on the GPU; then a smaller batch",),
+    ),
+    Known(
+        "npu.memory", "NPU out of memory", r"NPU out of memory", Level.INITIATING, "the memory of its NPU is full",
+        "resource", "speaker", ("`npu-smi info` there: other processes on the NPU; then a smaller batch",),
+    ),
+)  # fmt: skip
+"""Of the device of the speaker."""
+
+
+def groups() -> KnownTexts:
+    return KnownTexts(GROUPS)
+
+
+def store() -> KnownTexts:
+    return KnownTexts(STORE)
+
+
+def device() -> KnownTexts:
+    return KnownTexts(DEVICE)
