@@ -11,23 +11,40 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from suites.diagnose.evidence.line import Line
+from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
 
 _HEADS = ("Missing ranks:", "Stalled ranks:")
 _ROW = re.compile(r"^\s{0,9}(?P<rank>\d{1,7})!?: \[(?P<names>.{1,60000})")
 _TENSOR = re.compile(
-    r"(?P<name>[^\s,\[\]]{1,400})\s{0,9}\[(?P<state>missing|ready) ranks:\s{0,9}(?P<ranks>\d[\d, ]{0,60000})\]"
+    r"(?<![^\s,])(?P<name>[^\s,\[\]]{1,4000})\s{0,9}\[(?P<state>missing|ready) ranks:\s{0,9}(?P<ranks>\d[\d, ]{0,60000})\]"
 )
 _OPERATION = re.compile(
     r"allreduce|allgather|broadcast|alltoall|reducescatter|grouped_?allreduce|barrier", re.IGNORECASE
 )
 _STALL = "One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks"
-_MOST_READY = 16
-"""Tensors of which it is said who has submitted them: an inspector repeats itself every minute."""
-_MOST_RANKS = 1 << 16
+_MOST_STALLED = 64
+"""An inspector repeats itself every minute."""
+_MOST_RANKS = 1 << 14
+_STALL = "One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks"
 _WORDS = "some ranks have submitted tensors that others have not"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stalled:
+    """Ranks that have not submitted a tensor, or that have, or what one rank has not submitted."""
+
+    line: Line
+    names: str
+    ranks: frozenset[int]
+    are_ready: bool = False
+    table: int | None = None
+    """Which one it is a row of."""
+
+    def tells(self, name: str) -> bool:
+        """Rows are cut after some names, and then may be silent on others."""
+        return name in self.names or "..." in self.names
 
 
 @dataclass(slots=True)
@@ -36,50 +53,54 @@ class StallInspector:
 
     wakes: tuple[str, ...] = (_STALL, *_HEADS, "[missing ranks:", "[ready ranks:")
     awake: bool = False
-    _ready: list[tuple[Line, str, frozenset[int]]] = field(default_factory=list)
-    _largest: int = 0
-    """Rank that was named."""
+    _stalled: dict[tuple[str, frozenset[int]], _Stalled] = field(default_factory=dict)
+    _table: int = 0
 
     def feed(self, line: Line) -> Iterable[Fact]:
         if _STALL in line.text:
             yield Trouble(line.who, line.place(), Level.TIMEOUT, _WORDS, known_as="horovod.stall")
         if self.awake and (row := _ROW.match(line.text)):
-            yield from self._row(row, line)
+            self._keep(_Stalled(line, row["names"], frozenset((int(row["rank"]),)), table=self._table))
             return
         self.awake = line.text.rstrip().endswith(_HEADS)
+        self._table += self.awake
         for found in _TENSOR.finditer(line.text):
-            yield from self._tensor(found, line)
+            ranks = frozenset(int(rank) for rank in found["ranks"].replace(",", " ").split())
+            self._keep(_Stalled(line, found["name"], ranks, found["state"] == "ready"))
 
     def end(self) -> Iterator[Fact]:
-        """The ready ones: the others among all ranks that were named are not."""
-        everybody = frozenset(range(min(self._largest + 1, _MOST_RANKS)))
-        for line, name, ready in self._ready:
-            absent = everybody - ready
-            if absent:
-                yield _absent(line, name, absent, ready)
+        """All ranks of which a tensor is not missing have submitted it. There are two at least."""
+        stalled = list(self._stalled.values())
+        everybody = frozenset(range(1 + max((1, *(max(one.ranks) for one in stalled)))))
+        for one in stalled:
+            if one.are_ready:
+                yield _absent(one, everybody - one.ranks, one.ranks)
+            else:
+                yield _absent(one, one.ranks, everybody - one.ranks - _missing_too(one, stalled))
 
-    def _row(self, row: re.Match[str], line: Line) -> Iterator[Fact]:
-        rank = int(row["rank"])
-        self._largest = max(self._largest, rank)
-        yield _absent(line, row["names"], frozenset((rank,)), frozenset())
-
-    def _tensor(self, found: re.Match[str], line: Line) -> Iterator[Fact]:
-        ranks = frozenset(int(rank) for rank in found["ranks"].replace(",", " ").split())
-        self._largest = max(self._largest, *ranks)
-        if found["state"] == "missing":
-            yield _absent(line, found["name"], ranks, frozenset())
-        elif len(self._ready) < _MOST_READY and self._largest < _MOST_RANKS:
-            self._ready.append((line, found["name"], ranks))
+    def _keep(self, one: _Stalled) -> None:
+        if len(self._stalled) < _MOST_STALLED and max(one.ranks) < _MOST_RANKS:
+            self._stalled.setdefault((one.names, one.ranks), one)
 
 
 def reader() -> StallInspector:
     return StallInspector()
 
 
-def _absent(line: Line, name: str, absent: frozenset[int], present: frozenset[int]) -> Absent:
-    found = _OPERATION.search(name, 0, 4096)
+def _missing_too(one: _Stalled, stalled: Iterable[_Stalled]) -> frozenset[int]:
+    """Who is in other rows of the same table for the same tensor, or may be."""
+    name = one.names.partition(",")[0].strip("] \r\n")
+    rows = [
+        other.ranks for other in stalled if other.table is not None and other.table == one.table and other.tells(name)
+    ]
+    return frozenset().union(*rows)
+
+
+def _absent(one: _Stalled, absent: frozenset[int], present: frozenset[int]) -> Absent:
+    found = _OPERATION.search(one.names, 0, 4096)
     op = operation(found[0].lower().replace("grouped", "")) if found else None
-    return Absent(line.place(), _people(absent), _people(present), None, None, op, line.who)
+    by = merged(one.line.who, Who(rank=0))
+    return Absent(one.line.place(), _people(absent), _people(present), None, None, op, by)
 
 
 def _people(ranks: frozenset[int]) -> tuple[Who, ...]:

@@ -8,18 +8,19 @@ May import: facts, known, line, torch_speaker.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from suites.diagnose.evidence.known import Known, KnownTexts
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.evidence.torch_speaker import speaker
-from suites.diagnose.facts import Absent, Fact, Level, Trouble
+from suites.diagnose.evidence.torch_speaker import Speaker, speaker
+from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
 
 _FAILED = re.compile(
     r"\[Rank (?P<own>\d{1,7})\]:\s{0,9}Ranks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier"
 )
 _OLD_FAILED = re.compile(r"\bRanks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier")
+_MOST_RANKS = 1 << 17
 
 TEXTS = (
     Known(
@@ -55,10 +56,10 @@ class MonitoredBarrier:
         if found is None:
             return
         said = replace(speaker(line), group_rank=int(found.groupdict().get("own") or 0))
-        absent = tuple(said.other(int(rank)) for rank in found["ranks"].replace(",", " ").split())
-        place = line.place()
-        yield said.fact(place)
-        yield Absent(place, absent, (said.member,), said.key, None, "barrier", said.member)
+        absent, place = said.others(found["ranks"]), line.place()
+        numbers = [who.group_rank or 0 for who in absent]
+        yield said.fact(place, max(numbers) + 1)
+        yield Absent(place, absent, _present(said, numbers), said.key, None, "barrier", said.member)
         yield Trouble(
             said.member, place, Level.TIMEOUT, f"rank {found['ranks'].strip()} did not come to a monitored barrier",
             known_as="torch.barrier_failed",
@@ -66,6 +67,13 @@ class MonitoredBarrier:
 
     def end(self) -> Iterable[Fact]:
         return ()
+
+
+def _present(said: Speaker, absent: Sequence[int]) -> tuple[Who, ...]:
+    """A list is of all who did not come. One rank alone may be the first of them."""
+    if len(absent) == 1:
+        return (said.member,)
+    return tuple(said.other(rank) for rank in sorted({*range(min(max(absent), _MOST_RANKS))} - {*absent}))
 
 
 def reader() -> MonitoredBarrier:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.torch_speaker import Speaker, speaker
-from suites.diagnose.facts import NOBODY, Absent, Call, Fact, Place, Signature, Track, Who
+from suites.diagnose.facts import NOBODY, Absent, Call, Fact, Group, Place, Signature, Track, Who
 
 _RANKS = r"\[(?P<ranks>\d[\d, ]{0,60000})\]"
 _TIMEOUT = re.compile(r"- \[(?P<rank>\d{1,7})\] Timeout at collective:\s{0,9}(?P<op>\w{1,40}), #(?P<seq>\d{1,18})")
@@ -75,30 +75,34 @@ class Desync:
 
     def _report(self, text: str, place: Place) -> Iterator[Fact]:
         if (found := _NEVER.search(text)) and self._waiting:
-            yield self._absent(found, *self._waiting, place)
+            yield from self._absent(found, self._waiting[0], place)
         elif found := _LAGGING.search(text):
-            yield self._absent(found, int(found["seq"]), None, place)
+            yield from self._absent(found, int(found["seq"]), place)
         elif found := _AT.search(text):
             self._at = (int(found["seq"]), found["state"])
         elif (found := _STANDING.search(text)) and self._at and self._at[1] == found["state"]:
             yield from self._standing(found, self._at[0], place)
 
-    def _absent(self, found: re.Match[str], seq: int, op: str | None, place: Place) -> Absent:
-        return Absent(place, self._members(found), (), self._speaker.key, seq, op, self._speaker.member)
+    def _absent(self, found: re.Match[str], seq: int, place: Place) -> Iterator[Fact]:
+        op = self._waiting[1] if self._waiting and self._waiting[0] == seq else None
+        absent = self._speaker.others(found["ranks"])
+        yield self._group(absent, place)
+        yield Absent(place, absent, (), self._speaker.key, seq, op, self._speaker.member)
 
     def _standing(self, found: re.Match[str], seq: int, place: Place) -> Iterator[Fact]:
-        op = operation(found["op"])
-        for who in self._members(found):
+        op, ranks = operation(found["op"]), self._speaker.others(found["ranks"])
+        yield self._group(ranks, place)
+        for who in ranks:
             if found["state"] == "started":
                 yield self._call(who, seq, op, place)
             else:
                 yield Track(who, place, self._speaker.key, seq, completed=seq, history=((seq, Signature(op)),))
 
+    def _group(self, ranks: Iterable[Who], place: Place) -> Group:
+        return self._speaker.fact(place, 1 + max(who.group_rank or 0 for who in ranks))
+
     def _call(self, who: Who, seq: int, op: str, place: Place) -> Call:
         return Call(who, place, self._speaker.key, seq, Signature(op), "pending")
-
-    def _members(self, found: re.Match[str]) -> tuple[Who, ...]:
-        return tuple(self._speaker.other(int(rank)) for rank in found["ranks"].replace(",", " ").split())
 
 
 def reader() -> Desync:

@@ -25,6 +25,9 @@ _WORLD_NAMES = frozenset(("default_pg", "default"))
 DEFAULT = "default"
 """Group of those who name none, and nothing tells that it is not the world."""
 
+_MOST_RANKS = 1 << 17
+"""Of a group; what says more is garbled."""
+
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
@@ -61,8 +64,15 @@ class Speaker:
         known = self.who.rank is not None and self.who.rank == self.group_rank
         return self.group == WORLD or (self.group is None and known)
 
+    def others(self, text: str) -> tuple[Who, ...]:
+        """Members of its group, of a list of ranks there."""
+        return tuple(self.other(int(rank)) for rank in text.replace(",", " ").split())
+
     def fact(self, place: Place, size: int | None = None) -> Group:
-        return Group(self.key, place, self.name, size)
+        """Ranks count from 0, so a group has all members below this one, though they may say nothing."""
+        least = None if self.group_rank is None else self.group_rank + 1
+        told = size or least
+        return Group(self.key, place, self.name, told if told is not None and told <= _MOST_RANKS else None)
 
 
 def speaker(line: Line) -> Speaker:

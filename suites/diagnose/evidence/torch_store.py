@@ -137,9 +137,9 @@ def _waits(line: Line) -> Iterator[Fact]:
         said, on = replace(said, group_rank=int(retrieving["own"])), int(retrieving["on"])
     said = _in_the_world(said)
     place = line.place()
-    yield Trouble(
-        said.member, place, Level.TIMEOUT, "a key of the store did not come in time", known_as="torch.store_key"
-    )
+    if "timeout" in line.text.lower():
+        words = "a key of the store did not come in time"
+        yield Trouble(said.member, place, Level.TIMEOUT, words, known_as="torch.store_key")
     if on is not None and said.group_rank != on:
         yield said.fact(place)
         yield Waiting(said.member, place, (said.other(on),), said.key)

@@ -82,8 +82,7 @@ class Watchdog:
         if at := _AT.search(line.text):
             seq = int(at["seq"])
             key = _key(said, seq)
-            if len(self._groups) < _MOST_HELD:
-                self._groups[key] = said
+            self._remember(key, said)
             if (held := self._held.pop(key, None)) is not None:
                 yield from self._named(replace(said, who=held.speaker.who), key, held.work, held.place)
             elif (said.key, key) not in self._told and len(self._stated) < _MOST_HELD:
@@ -94,12 +93,17 @@ class Watchdog:
         if said.group is None and (named := self._groups.get(key)) is not None:
             said = replace(named, who=named.who if said.who.rank is None else said.who)
         if said.group is not None:
+            self._remember(key, said)
             self._held.pop(key, None)
             yield from self._named(said, key, told, place)
             return
         self._held.setdefault(key, _Held(said, told, place))
         if len(self._held) > _MOST_HELD:
             yield from self._release()
+
+    def _remember(self, key: _Key, said: Speaker) -> None:
+        if len(self._groups) < _MOST_HELD:
+            self._groups[key] = said
 
     def _named(self, said: Speaker, key: _Key, told: Work, place: Place) -> Iterator[Fact]:
         if said.key == WORLD and said.group_rank is not None:
