@@ -18,7 +18,8 @@ from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
 _HEADS = ("Missing ranks:", "Stalled ranks:")
 _ROW = re.compile(r"^\s{0,9}(?P<rank>\d{1,7})!?: \[(?P<names>.{1,60000})")
 _TENSOR = re.compile(
-    r"(?<![^\s,])(?P<name>[^\s,\[\]]{1,4000})\s{0,9}\[(?P<state>missing|ready) ranks:\s{0,9}(?P<ranks>\d[\d, ]{0,60000})\]"
+    r"(?<![^\s,])(?P<name>[^\s,\[\]]{1,4000})\s{0,9}"
+    r"\[(?P<state>missing|ready) ranks:\s{0,9}(?P<ranks>\d[\d, ]{0,60000})\]"
 )
 _OPERATION = re.compile(
     r"allreduce|allgather|broadcast|alltoall|reducescatter|grouped_?allreduce|barrier", re.IGNORECASE
@@ -98,7 +99,7 @@ def _missing_too(one: _Stalled, stalled: Iterable[_Stalled]) -> frozenset[int]:
 
 def _absent(one: _Stalled, absent: frozenset[int], present: frozenset[int]) -> Absent:
     found = _OPERATION.search(one.names, 0, 4096)
-    op = operation(found[0].lower().replace("grouped", "")) if found else None
+    op = operation(found[0]) if found else None
     by = merged(one.line.who, Who(rank=0))
     return Absent(one.line.place(), _people(absent), _people(present), None, None, op, by)
 
