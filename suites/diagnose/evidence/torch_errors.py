@@ -150,9 +150,19 @@ DEVICE = (
         ("`nvidia-smi -q -d ECC`, `dmesg | grep -i xid` on its host", "take the GPU out of service"),
     ),
     Known(
-        "cuda.lost", "CUDA error:", r"CUDA error: (?:GPU is lost|the launch failed|hardware stack error|"
-        r"(?P<lost>device not ready|unknown error))", Level.INITIATING, "its GPU has failed", "device", "device",
+        "cuda.unknown", "CUDA error: unknown error", r"CUDA error: unknown error", Level.INITIATING,
+        "its GPU, or the driver of it, has failed", "device", "device",
         ("`dmesg | grep -i -e xid -e nvrm` and `nvidia-smi` on its host",),
+    ),
+    Known(
+        "cuda.fabric", "system not yet initialized", r"CUDA error: system not yet initialized", Level.INITIATING,
+        "the NVSwitches of its host are not set up", "config", "host",
+        ("`systemctl status nvidia-fabricmanager` on its host: it must run, in the version of the driver",),
+    ),
+    Known(
+        "cuda.busy", "busy or unavailable", r"CUDA-capable device\(s\) is/are busy or unavailable", Level.INITIATING,
+        "its GPU is held by another process, or has failed", "resource", "speaker",
+        ("`nvidia-smi` there: processes, and the compute mode (exclusive)",),
     ),
     Known(
         "cuda.nvlink", "uncorrectable NVLink error", r"CUDA error: uncorrectable NVLink error", Level.INITIATING,

@@ -39,6 +39,8 @@ CAUSES = [
     (torch_errors.device, "RuntimeError: CUDA error: an illegal memory access was encountered", "crashed", "kernel"),
     (torch_errors.device, "RuntimeError: CUDA error: unspecified launch failure", "crashed", "kernel"),
     (torch_errors.device, "RuntimeError: CUDA error: unknown error", "device", "GPU"),
+    (torch_errors.device, "RuntimeError: CUDA error: system not yet initialized", "config", "NVSwitches"),
+    (torch_errors.device, "CUDA error: CUDA-capable device(s) is/are busy or unavailable", "resource", "held"),
     (torch_errors.device, "RuntimeError: CUDA error: invalid device ordinal", "config", "does not have"),
     (torch_errors.device, "RuntimeError: No CUDA GPUs: no CUDA-capable device is detected", "config", "no GPU"),
     (
@@ -122,9 +124,9 @@ CONSEQUENCES = [
 
 @pytest.mark.parametrize(("table", "line", "cause", "word"), CAUSES)
 def test_what_proves_a_cause_is_about_who_says_it(table: type[KnownTexts], line: str, cause: str, word: str) -> None:
-    (trouble,) = of(Trouble, told(table(), line, Who(rank=3)))
+    (trouble,) = of(Trouble, told(table(), line, Who(rank=3, host="node01")))
     assert (trouble.level, trouble.cause) == (Level.INITIATING, cause)
-    assert [subject.who.rank for subject in trouble.about] == [3]
+    assert [subject.who.host for subject in trouble.about] == ["node01"]
     assert word in trouble.what
     assert trouble.remedy
 

@@ -103,7 +103,7 @@ def test_a_status_alone_tells_that_something_is_under_way() -> None:
 
 @pytest.mark.parametrize(
     ("enqueued", "completed", "expected"),
-    [("53", "-1", (53, 0)), ("-1", "-1", (0, 0)), ("1", "76280750235782912", (1, None))],
+    [("53", "-1", (53, 0)), ("-1", "-1", (0, 0)), ("1", "76280750235782912", (1, None)), ("1", "9", (1, None))],
 )
 def test_what_was_never_counted(enqueued: str, completed: str, expected: tuple[int, int | None]) -> None:
     line = STATUS_2_3.replace("work: 53", f"work: {enqueued}").replace("work: 50", f"work: {completed}")
