@@ -15,6 +15,8 @@ from suites.diagnose.evidence.line import LineReader
 
 FILE_READERS: Mapping[str, str] = {
     "flight recorder": "suites.diagnose.evidence.flight_recorder",
+    "HCCL status": "suites.diagnose.evidence.hccl_status",
+    "HCCL rank table": "suites.diagnose.evidence.hccl_rank_table",
 }
 """name -> module with `recognises(head: bytes, name: str) -> bool` and `read(source: Source) -> Iterable[Fact]`."""
 
@@ -31,6 +33,8 @@ LINE_READERS: Mapping[str, str] = {
     "gloo connections": "suites.diagnose.evidence.gloo:reader",
     "gloo": "suites.diagnose.evidence.gloo:texts",
     "horovod stall inspector": "suites.diagnose.evidence.horovod:reader",
+    "HCCL": "suites.diagnose.evidence.hccl_log:reader",
+    "hccl_test": "suites.diagnose.evidence.hccl_benchmark:reader",
 }
 """name -> "module:function" that gives a new LineReader for a source."""
 
