@@ -35,6 +35,10 @@ LINE_READERS: Mapping[str, str] = {
     "horovod stall inspector": "suites.diagnose.evidence.horovod:reader",
     "HCCL": "suites.diagnose.evidence.hccl_log:reader",
     "hccl_test": "suites.diagnose.evidence.hccl_benchmark:reader",
+    "stacks": "suites.diagnose.evidence.pyspy:reader",
+    "tracebacks": "suites.diagnose.evidence.tracebacks:reader",
+    "exits": "suites.diagnose.evidence.exits:reader",
+    "launchers": "suites.diagnose.evidence.launchers:reader",
 }
 """name -> "module:function" that gives a new LineReader for a source."""
 
