@@ -14,15 +14,6 @@ from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import NOBODY, Ended, Fact, Who
 
-_PATTERNS = (
-    r"failed \(exitcode: (?P<code>-?\d{1,9})\) local_rank: (?P<local_rank>\d{1,9}) \(pid: (?P<pid>\d{1,9})\)",
-    r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d{1,9}): Exited with exit code (?P<code>\d{1,9})",
-    r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d{1,9}): "
-    r"(?P<name>Killed|Terminated|Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction)",
-    r"process rank (?P<rank>\d{1,9}) with PID \d{1,9} on node (?P<host>[\w.-]+) exited on signal (?P<signal>\d{1,3})",
-    r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI_?\w*[Ww][Oo][Rr][Ll][Dd]",
-)
-"""Only ends that name who ended."""
 _BY_NAME = {
     "Killed": signal.SIGKILL,
     "Terminated": signal.SIGTERM,
@@ -32,6 +23,14 @@ _BY_NAME = {
     "Floating point exception": signal.SIGFPE,
     "Illegal instruction": signal.SIGILL,
 }
+_PATTERNS = (
+    r"failed \(exitcode: (?P<code>-?\d{1,9})\) local_rank: (?P<local_rank>\d{1,9}) \(pid: (?P<pid>\d{1,9})\)",
+    r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d{1,9}): Exited with exit code (?P<code>\d{1,9})",
+    rf"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d{{1,9}}): (?P<name>{'|'.join(_BY_NAME)})",
+    r"process rank (?P<rank>\d{1,9}) with PID \d{1,9} on node (?P<host>[\w.-]+) exited on signal (?P<signal>\d{1,3})",
+    r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI_?\w*[Ww][Oo][Rr][Ll][Dd]",
+)
+"""Only ends that name who ended."""
 _EXITS = tuple(re.compile(pattern) for pattern in _PATTERNS)
 _HOST = re.compile(r"^\s*host\s{1,20}: (?P<host>[\w.-]+)")
 _RANK = re.compile(r"^\s*rank\s{1,20}: (?P<rank>\d{1,9}) \(local_rank: (?P<local_rank>\d{1,9})\)")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from suites.diagnose.evidence import exits, launchers, pyspy, tracebacks
 from suites.diagnose.evidence.line import Line, LineReader
-from suites.diagnose.facts import Ended, Fact, Frame, Level, Raised, Stack, Trouble, Who
+from suites.diagnose.facts import NOBODY, Ended, Fact, Frame, Level, Raised, Stack, Trouble, Who
 
 _PY_SPY = """\
 == pid 4310 rank 3 ==
@@ -42,9 +42,9 @@ Root Cause (first observed failure):
 """
 
 
-def facts(reader: LineReader, text: str, who: Who = Who()) -> list[Fact]:
+def facts(reader: LineReader, text: str) -> list[Fact]:
     """As the line feeder does: all lines that a reader wants."""
-    return mixed(reader, [(who, line) for line in text.split("\n")])
+    return mixed(reader, [(NOBODY, line) for line in text.split("\n")])
 
 
 def mixed(reader: LineReader, lines: list[tuple[Who, str]]) -> list[Fact]:
