@@ -21,7 +21,7 @@ _SSH = (
         Level.INITIATING, "ssh does not reach {host}: {why}", "launch", "host", ("ssh -v {host} true",),
     ),
     Known(
-        "ssh.denied", "Permission denied (", rf"(?:[\w.-]+@)?{_HOST}: Permission denied \(",
+        "ssh.denied", "Permission denied (", rf"(?<![\w.:@-])(?:[\w.-]{{1,64}}@)?{_HOST}: Permission denied \(",
         Level.INITIATING, "ssh is not let in at {host}", "launch", "host", ("ssh-copy-id {host}",),
     ),
     Known(

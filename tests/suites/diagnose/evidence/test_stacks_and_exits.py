@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,3 +131,12 @@ def test_the_end_of_pdsh_is_a_consequence() -> None:
 def test_no_text_makes_a_reader_raise(lines: list[str], tail: str) -> None:
     for module in (pyspy, tracebacks, exits, launchers):
         facts(module.reader(), "\n".join([*lines, tail]))
+
+
+@pytest.mark.parametrize("pad", ["9", "a.", " ", "a ", "(", "| ", "a:", "a@", "aa: "])
+@pytest.mark.parametrize("module", [pyspy, tracebacks, exits, launchers])
+def test_a_long_line_is_read_as_any_other(module: ModuleType, pad: str) -> None:
+    reader: LineReader = module.reader()
+    for word in reader.wakes:
+        for text in (word + pad * (65536 // len(pad)), pad * (65536 // len(pad)) + word):
+            list(reader.feed(Line(text, 1, "log")))
