@@ -15,6 +15,7 @@ from suites.diagnose.evidence.line import LineReader
 
 FILE_READERS: Mapping[str, str] = {
     "flight recorder": "suites.diagnose.evidence.flight_recorder",
+    "NCCL RAS": "suites.diagnose.evidence.ras",
     "HCCL status": "suites.diagnose.evidence.hccl_status",
     "HCCL rank table": "suites.diagnose.evidence.hccl_rank_table",
 }
@@ -33,6 +34,8 @@ LINE_READERS: Mapping[str, str] = {
     "gloo connections": "suites.diagnose.evidence.gloo:reader",
     "gloo": "suites.diagnose.evidence.gloo:texts",
     "horovod stall inspector": "suites.diagnose.evidence.horovod:reader",
+    "NCCL": "suites.diagnose.evidence.nccl_log:reader",
+    "NCCL RAS": "suites.diagnose.evidence.ras:reader",
     "HCCL": "suites.diagnose.evidence.hccl_log:reader",
     "hccl_test": "suites.diagnose.evidence.hccl_benchmark:reader",
     "stacks": "suites.diagnose.evidence.pyspy:reader",

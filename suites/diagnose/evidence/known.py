@@ -14,7 +14,7 @@ from typing import Any, Literal
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Class, Fact, Level, Subject, Trouble, Who
 
-About = Literal["speaker", "host", "device", "link", "peer", "peer_host", "nobody"]
+About = Literal["speaker", "host", "device", "link", "peer", "both", "peer_host", "nobody"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,9 @@ def _about(about: About, speaker: Who, peer: Who) -> Iterable[Subject]:
         case "link":
             yield Subject("link", speaker, peer)
         case "peer":
+            yield Subject("rank", peer)
+        case "both":
+            yield Subject("rank", speaker)
             yield Subject("rank", peer)
         case "peer_host":
             yield Subject("host", peer)

@@ -11,7 +11,8 @@ from itertools import pairwise
 
 _BEGINS = re.compile(
     r"\s*(?:\[(?:rank\d|[EWIF]\d|[EWIF] |ERROR\]|WARNING\]|INFO\]|EVENT\]|DEBUG\]|PG |Rank \d|\d{4}-)"
-    r"|[A-Za-z][\w.-]{0,100}:\d{1,8}:\d{1,8} \[|\d{4}-\d\d-\d\d|[EWIF]\d{4} |Traceback |File \"|what\(\):|terminate called)"
+    r"|[A-Za-z][\w.-]{0,100}:\d{1,8}:\d{1,8} \[|\d{4}-\d\d-\d\d|[EWIF]\d{4} "
+    r"|Traceback |File \"|what\(\):|terminate called)"
 )
 """What cannot be the rest of another line."""
 
@@ -41,13 +42,37 @@ _JOINED = (
     re.compile(r"(?<=\S)[ \t]?(?=\[rank\d{1,7}\]: ?\[[EWIF]\d{0,4} )"),
     # one of NCCL's behind another of its own
     re.compile(
-        r"(?<= )(?=[A-Za-z][\w.-]{0,63}:\d{1,8}:\d{1,8} \[\d{1,3}\] (?:\S{1,200} (?:\(\w{1,80}\) )?)?NCCL (?:INFO|WARN) )"
+        r"(?<= )(?=[A-Za-z][\w.-]{0,63}:\d{1,8}:\d{1,8} \[\d{1,3}\] "
+        r"(?:\S{1,200} (?:\(\w{1,80}\) )?)?NCCL (?:INFO|WARN) )"
     ),
 )
 _SAYS_NCCL = re.compile(r"NCCL (?:INFO|WARN) ")
 _WORDS = frozenset(
-    "caught collective operation timeout ran for milliseconds before timing out failure detected by watchdog at work "
-    "sequence id status last enqueued completed started".split()
+    [
+        "caught",
+        "collective",
+        "operation",
+        "timeout",
+        "ran",
+        "for",
+        "milliseconds",
+        "before",
+        "timing",
+        "out",
+        "failure",
+        "detected",
+        "by",
+        "watchdog",
+        "at",
+        "work",
+        "sequence",
+        "id",
+        "status",
+        "last",
+        "enqueued",
+        "completed",
+        "started",
+    ]
 )
 
 

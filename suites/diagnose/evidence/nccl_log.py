@@ -1,0 +1,59 @@
+"""NCCL's log: every line goes, without its prefix, to readers of communicators and calls, of set-up, and of warnings.
+
+May import: facts, line, known, and the readers of NCCL's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from suites.diagnose.evidence.known import KnownTexts
+from suites.diagnose.evidence.line import Line
+from suites.diagnose.evidence.nccl_calls import Communicators
+from suites.diagnose.evidence.nccl_setup import Setup
+from suites.diagnose.evidence.nccl_speaker import WAKES, speech
+from suites.diagnose.evidence.nccl_texts import ROWS
+from suites.diagnose.facts import Fact, Place, Seen, Who
+
+
+@dataclass(slots=True)
+class NcclLog:
+    """Of one source."""
+
+    wakes: tuple[str, ...] = (*WAKES, " via NET/", "opCount ")
+    awake: bool = False
+    _communicators: Communicators = field(default_factory=Communicators)
+    _setup: Setup = field(default_factory=Setup)
+    _texts: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
+    _heard: set[tuple[Who, bool]] = field(default_factory=set)
+
+    def feed(self, line: Line) -> Iterable[Fact]:
+        said = speech(line)
+        told = said.line if said else line
+        calls = list(self._communicators.read(told))
+        found: list[Fact] = [*calls, *self._setup.read(told, warns=bool(said and said.warns))]
+        if said:
+            # Evidence is the line as it stands, its prefix included.
+            place = line.place()
+            found += [_at(fact, place) for fact in self._texts.feed(told)]
+            found += self._hear(said.line.who, line, verbose=bool(calls) and "opCount" in line.text)
+        return found
+
+    def end(self) -> Iterable[Fact]:
+        return self._setup.end()
+
+    def _hear(self, who: Who, line: Line, *, verbose: bool) -> Iterable[Fact]:
+        """Whose log it is, once, and once more when it is found to tell of calls."""
+        if (who.host or who.pid) and (who, verbose) not in self._heard:
+            self._heard.add((who, verbose))
+            yield Seen(Place(line.file, line.number), "NCCL log", who, verbose=verbose)
+
+
+def _at(fact: Fact, place: Place) -> Fact:
+    return replace(fact, place=place)  # type: ignore[arg-type]
+
+
+def reader() -> NcclLog:
+    """For one source."""
+    return NcclLog()

@@ -1,0 +1,112 @@
+"""What NCCL is set up with: versions, network, devices, variables, how two ranks reach each other.
+
+Hosts that say different things are compared by the engine; what one process says against itself is told here.
+May import: facts, line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from suites.diagnose.evidence.line import Line
+from suites.diagnose.facts import Fact, Level, Place, Setting, Subject, Trouble, Who
+
+_SETTINGS: Mapping[str, re.Pattern[str]] = {
+    "nccl.version": re.compile(r"NCCL version (?P<value>[\w.+]{1,60})"),
+    "nccl.network": re.compile(r"Using network (?P<value>[\w/ -]{1,40})"),
+    "nccl.devices": re.compile(
+        r"NET/IB ?: (?:Using (?P<value>\[0\].{1,600}?)(?: \[RO\])?(?:; OOB.*)?$|(?P<none>No device found))"
+    ),
+    "nccl.plugin": re.compile(r"NET/Plugin ?: (?P<value>Could not find|Plugin [Pp]ath|Loaded net plugin [\w-]{1,40})"),
+}
+"""Key -> where its value stands."""
+_VARIABLE = re.compile(r"(?P<name>NCCL_[A-Z0-9_]{1,60}) set (?:by environment )?to (?P<value>.{1,200})")
+_OWN = frozenset(("NCCL_DEBUG_FILE", "NCCL_COMM_ID", "NCCL_HOSTID"))
+"""Variables that may well differ."""
+_PORT = re.compile(r"\[\d+\]([\w-]+):\d+(/\w+)?")
+_CHANNEL = re.compile(
+    r"(?P<from>\d{1,9})\[\w{1,16}\] -> (?P<to>\d{1,9})\[\w{1,16}\] \[(?P<way>send|receive)\] via (?P<by>NET/\S{1,60})"
+)
+_LOOPBACK = re.compile(r"(?:Bootstrap|NET(?:/Socket)?) ?: Using (?:interface )?(?:\[0\])?lo:127\.")
+_REFUSED = re.compile(r"[Cc]onnect.{0,160}(?:refused|timed? ?out|timeout)", re.IGNORECASE)
+_LINK = re.compile(r"\+ (?P<kind>PCI|NET|NVL)\[(?P<rate>[\d.]{1,12})\]")
+_LEAST_PCI = 0.6
+"""GB/s: less than that no link of a card is; a bridge that a hypervisor made up says so."""
+
+
+@dataclass(slots=True)
+class Setup:
+    """Of one source."""
+
+    _channels: dict[tuple[int, int], dict[str, tuple[bool, Line]]] = field(default_factory=dict)
+    _loopback: dict[str | None, Line] = field(default_factory=dict)
+    _blamed: set[str | None] = field(default_factory=set)
+    _virtual: set[str | None] = field(default_factory=set)
+
+    def read(self, line: Line, *, warns: bool) -> Iterable[Fact]:
+        yield from self._settings(line)
+        if _LOOPBACK.search(line.text):
+            self._loopback.setdefault(line.who.host, line)
+        if warns and _REFUSED.search(line.text):
+            yield from self._unreachable()
+        if "+ PCI[" in line.text:
+            yield from self._tree(line)
+        if " via NET/" in line.text and (found := _CHANNEL.search(line.text)):
+            pair = (int(found["from"]), int(found["to"]))
+            self._channels.setdefault(pair, {})[found["way"]] = ("GDRDMA" in found["by"], line)
+
+    def end(self) -> Iterable[Fact]:
+        """Pairs of which one end can let its card read the other's memory directly, and the other cannot."""
+        for (source, target), ways in self._channels.items():
+            if len(ways) == 2 and ways["send"][0] != ways["receive"][0]:
+                lacking, rank = ("receive", target) if ways["send"][0] else ("send", source)
+                line = ways[lacking][1]
+                who = replace(line.who, rank=rank)
+                yield Trouble(
+                    who, line.place(), Level.INITIATING,
+                    f"rank {rank} reaches the network without GPUDirect RDMA, its peer with it", "config",
+                    (Subject("host", Who(host=line.who.host)) if line.who.host else Subject("rank", who),),
+                    ("`lsmod | grep -e nvidia_peermem -e nv_peer_mem` on that host; `modprobe nvidia-peermem`",),
+                    "nccl.direct_on_one_end",
+                )  # fmt: skip
+
+    def _settings(self, line: Line) -> Iterable[Fact]:
+        for key, pattern in _SETTINGS.items():
+            if found := pattern.search(line.text):
+                value = found["value"] or "none"
+                if key == "nccl.devices":
+                    value = " ".join(name + (kind or "") for name, kind in _PORT.findall(value)) or "none"
+                yield Setting(line.who, line.place(), key, value.strip())
+        if (found := _VARIABLE.search(line.text)) and found["name"] not in _OWN:
+            yield Setting(line.who, line.place(), f"env.{found['name']}", found["value"].strip(" .'\""))
+
+    def _unreachable(self) -> Iterable[Fact]:
+        """Who offers others an address that is nobody's but its own is why they cannot reach it."""
+        for host, line in self._loopback.items():
+            if host not in self._blamed:
+                self._blamed.add(host)
+                yield Trouble(
+                    line.who, line.place(), Level.INITIATING,
+                    "the loopback interface was chosen, which no other host can reach", "config",
+                    (Subject("host", Who(host=host)) if host else Subject("rank", line.who),),
+                    ("NCCL_SOCKET_IFNAME: name the interface (`eth0`), or exclude lo too (`^docker0,lo`)",),
+                    "nccl.loopback",
+                )  # fmt: skip
+
+    def _tree(self, line: Line) -> Iterable[Fact]:
+        found = _LINK.search(line.text)
+        if (
+            found
+            and found["kind"] == "PCI"
+            and float(found["rate"]) < _LEAST_PCI
+            and line.who.host not in self._virtual
+        ):
+            self._virtual.add(line.who.host)
+            yield Trouble(
+                line.who, Place(line.file, line.number, line.text[:400], line.time), Level.INITIATING,
+                f"a PCI link of {found['rate']} GB/s, which no hardware has: a hypervisor's tree", "config",
+                (Subject("host", Who(host=line.who.host)),) if line.who.host else (),
+                ("NCCL_TOPO_FILE: give the true topology of the machine type",), "nccl.virtual_tree",
+            )  # fmt: skip

@@ -1,0 +1,42 @@
+"""Who says a line of NCCL's (or RCCL's) log, and what: the prefix in all its generations.
+
+    node01:4711:4720 [3] NCCL INFO ...            node01:4711:4720 [3] transport/net_ib.cc:839 NCCL WARN ...
+    [2026-01-31 12:00:00] node01:4711:4720 [3] misc/shmutils.cc:88 (ncclShmOpen) NCCL WARN ...
+
+The forms are those of ncclDebugLog in NCCL's src/debug.cc. May import: facts, line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from suites.diagnose.evidence.line import Line, merged
+from suites.diagnose.facts import Who
+
+WAKES = ("NCCL INFO", "NCCL WARN", "NCCL TRACE", "] INFO ", "] WARN ")
+_PREFIX = re.compile(
+    r"(?:(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}):(?P<thread>\d{1,10}) )?(?:\[(?P<device>\d{1,4})\] )?"
+    r"(?:[\w./+-]{1,300}:\d{1,6} )?(?:\(\w{1,80}\) )?(?P<name>NCCL )?(?P<level>INFO|WARN|TRACE) (?P<words>.*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What a process says: `line` is without the prefix, and its `who` is the speaker."""
+
+    line: Line
+    warns: bool
+
+
+def speech(line: Line) -> Speech | None:
+    """The line as NCCL's; None where it is not."""
+    found = _PREFIX.search(line.text)
+    if found is None or not (found["name"] or found["thread"]):
+        return None
+    told = Who(
+        host=found["host"] or None,
+        pid=int(found["pid"]) if found["pid"] else None,
+        device=f"gpu{int(found['device'])}" if found["device"] else None,
+    )
+    return Speech(replace(line, text=found["words"], who=merged(line.who, told)), found["level"] == "WARN")
