@@ -199,7 +199,7 @@ def _of_communicator(told: Mapping[str, Any], place: Place) -> Iterator[Fact]:
                 who, place, Level.CASCADE, f"its communicator has an error: {str(status['async_error'])[:80]}",
                 known_as="ras.async_error",
             )  # fmt: skip
-    absent = [row for row in _rows(told.get("missing_ranks"))]
+    absent = _rows(told.get("missing_ranks"))
     for row in absent:
         who, status = _who(row, key), row.get("status")
         dead = isinstance(status, dict) and bool(status.get("considered_dead"))
