@@ -7,6 +7,7 @@ May import: facts, operations, source.
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import pickle
@@ -64,6 +65,8 @@ def _load(source: Source) -> Mapping[str, Any]:
         data = stream.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         raise NoDump(f"a dump of more than {_LARGEST >> 30} GiB")
+    collecting = gc.isenabled()
+    gc.disable()  # thousands of entries are made and none is garbage: looking for it takes half of the time
     try:
         loaded = json.loads(data) if data.lstrip()[:1] == b"{" else _Refusing(io.BytesIO(data)).load()
     except NoDump:
@@ -72,6 +75,9 @@ def _load(source: Source) -> Mapping[str, Any]:
         raise NoDump("it does not fit into memory") from None
     except Exception as error:  # unpickling raises whatever it likes
         raise NoDump(f"cut off or damaged ({type(error).__name__}: {str(error)[:80]})") from None
+    finally:
+        if collecting:
+            gc.enable()
     if not isinstance(loaded, dict):
         raise NoDump("not a flight recorder dump")
     return loaded

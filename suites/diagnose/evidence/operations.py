@@ -6,6 +6,7 @@ May import: the standard library.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 _WORDS: Mapping[str, str] = {
     "allreduce": "allreduce",
@@ -39,6 +40,7 @@ _WORDS: Mapping[str, str] = {
 """Without blanks, underscores and hyphens, in lower case -> the word."""
 
 
+@lru_cache(4096)
 def operation(name: str) -> str:
     """`_ALLGATHER_BASE`, `AllGather`, `HcclAllGather`, `all_gather_into_tensor`: all are allgather. What is not known
     keeps its name, in lower case and without leading underscores."""
