@@ -14,8 +14,9 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from suites.diagnose.facts import Unread
 
@@ -30,6 +31,10 @@ _HEAD = 512
 
 Opener = Callable[[], BinaryIO]
 Unpacker = Callable[[BinaryIO], BinaryIO]
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
 
 
 class Exceeded(OSError):
@@ -75,8 +80,9 @@ _FOREIGN = {
 class _Bounded(io.RawIOBase):
     """A stream that ends with an error when it gives too much for what is packed in it."""
 
-    def __init__(self, stream: BinaryIO, packed: int | None) -> None:
+    def __init__(self, stream: BinaryIO, packed: int | None, *below: Closable) -> None:
         self._stream = stream
+        self._below = below
         self._left = _MOST_BYTES if packed is None else min(_MOST_BYTES, max(_FREE, packed * _MOST_RATIO))
 
     def readable(self) -> bool:
@@ -92,8 +98,13 @@ class _Bounded(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        self._stream.close()
+        for one in (self._stream, *self._below):
+            one.close()
         super().close()
+
+
+def _bounded(stream: BinaryIO, packed: int | None, *below: Closable) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Bounded(stream, packed, *below)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +115,10 @@ class Unpacked:
     size: int | None = None
 
     def __call__(self) -> BinaryIO:
-        raw = self.packed()
         head = _head(self.packed)
         unpack = next(unpacker for magic, unpacker in _UNPACKERS if head.startswith(magic))
-        return cast(BinaryIO, io.BufferedReader(_Bounded(unpack(raw), self.size)))
+        raw = self.packed()
+        return _bounded(unpack(raw), self.size, raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +135,12 @@ class _TarMember:
     index: int
 
     def __call__(self) -> BinaryIO:
-        tar = tarfile.open(fileobj=self.archive(), mode="r|")
-        for index, member in enumerate(tar):
-            if index == self.index and (stream := tar.extractfile(member)):
-                return cast(BinaryIO, stream)
+        with ExitStack() as opened:
+            raw = opened.enter_context(self.archive())
+            tar = opened.enter_context(tarfile.open(fileobj=raw, mode="r|"))
+            for index, member in enumerate(tar):
+                if index == self.index and (stream := tar.extractfile(member)):
+                    return _bounded(cast(BinaryIO, stream), None, opened.pop_all())
         raise EOFError("the archive ends before it")
 
 
@@ -137,9 +150,11 @@ class _ZipMember:
     index: int
 
     def __call__(self) -> BinaryIO:
-        packed = zipfile.ZipFile(self.archive())
-        member = packed.infolist()[self.index]
-        return cast(BinaryIO, io.BufferedReader(_Bounded(cast(BinaryIO, packed.open(member)), member.compress_size)))
+        with ExitStack() as opened:
+            raw = opened.enter_context(self.archive())
+            packed = opened.enter_context(zipfile.ZipFile(raw))
+            member = packed.infolist()[self.index]
+            return _bounded(cast(BinaryIO, packed.open(member)), member.compress_size, opened.pop_all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +207,8 @@ def _of_tar(opener: Opener, name: str) -> Iterator[Member | Unread]:
 
 def _of_zip(opener: Opener, name: str) -> Iterator[Member | Unread]:
     try:
-        with opener() as stream:
-            listed = zipfile.ZipFile(stream).infolist()
+        with opener() as stream, zipfile.ZipFile(stream) as packed:
+            listed = packed.infolist()
     except DAMAGED as error:
         yield Unread(name, f"the archive is cut or damaged: {error}")
         return

@@ -31,7 +31,7 @@ _FILES = tuple(
         r"slurm-\d+-(?P<rank>\d{1,6})",
         # of NCCL_DEBUG_FILE=nccl.%h.%p and %h.%p
         r"nccl(?:[_-]?(?:debug|log))?[._-](?P<host>[A-Za-z][\w-]*(?:\.[\w-]+){0,4})[._](?P<pid>\d{1,8})",
-        r"(?P<host>(?=[\w.-]*\d)[A-Za-z][\w-]*?(?:\.[A-Za-z][\w-]*){0,4})\.(?P<pid>\d{3,8})",
+        r"(?P<host>(?=[\w-]*\d)[A-Za-z][\w-]*?(?:\.[A-Za-z][\w-]*){0,4})\.(?P<pid>\d{3,8})",
     )
 )
 """The whole name without its endings."""
@@ -60,11 +60,12 @@ _NUMBERS = ("rank", "pid", "local_rank")
 
 def owner(name: str) -> Who:
     """Of the file of this name, with its folders and, for a member of an archive, `!member`."""
-    *folders, last = [part for part in name.replace("!", "/").split("/") if part]
+    name = name.replace("!", "/")
+    folder, _, last = name.rpartition("/")
     who = NOBODY
-    for folder in folders:
-        who = merged(who, _first(_FOLDERS, _bare(folder)))
-    if found := _TORCHRUN.search(name.replace("!", "/")):
+    for part in folder.split("/"):
+        who = merged(who, _first(_FOLDERS, _bare(part)))
+    if found := _TORCHRUN.search(name):
         return merged(who, _told(found))
     return merged(who, _of_file(_bare(last)))
 

@@ -22,7 +22,6 @@ _MOST = 8
 _TIME = r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)"
 _WRAPPERS: Mapping[str, str] = {
     "quote of a mail": r"> ?(?: (?=\[))?",
-    "colour that lost its escape": r"\[\d{1,2}m(?=[\[(\w])",
     "mpirun --tag-output": r"\[[^\],<]{1,100},(?P<rank>\d{1,7})\]<(?:stdout|stderr|stddiag)>: ?",
     "torchrun, rank": r"\[rank(?P<rank>\d{1,7})\]: ?",
     "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",
@@ -53,7 +52,7 @@ _BEFORE_RECORD = re.compile(r"(?P<rank>\d{1,7}): ?(?=\[rank\d|\[[EWIF]\d|\S{1,10
 """srun's label where what follows leaves no doubt."""
 _NUMBERED = re.compile("|".join(pattern.replace("?P<rank>", "?:") for pattern in _LABELS.values()))
 _COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
-_LOST_END = re.compile(r"\[0m")
+_LOST_ESCAPES = re.compile(r"^\[\d{1,2}m|\[0m(?!\w)")
 _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates[^\n]*)?")
 _NUMBERS = frozenset(("rank", "pid", "local_rank"))
 
@@ -105,6 +104,8 @@ class Peeler:
     def peel(self, text: str) -> Peeled:
         if "\x1b" in text:
             text = _COLOURS.sub("", text)
+        elif "[0m" in text:
+            text = _LOST_ESCAPES.sub("", text)
         who, told_time = NOBODY, None
         for label in self._labels:
             if found := label.match(text):
@@ -119,8 +120,6 @@ class Peeler:
             text = text[found.end() :]
         if "[repeated " in text:
             text = _REPEATED.sub("", text)
-        if "[0m" in text:
-            text = _LOST_END.sub("", text)
         return Peeled(text, who, told_time)
 
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 _BEGINS = re.compile(
     r"\s*(?:\[(?:rank\d|[EWIF]\d|[EWIF] |ERROR\]|WARNING\]|INFO\]|EVENT\]|DEBUG\]|PG |Rank \d|\d{4}-)"
-    r"|[A-Za-z][\w.-]{0,100}:\d{1,8}:\d{1,8} \[|\d{4}-\d\d-\d\d|[EWIF]\d{4} "
-    r"|Traceback |File \"|what\(\):|terminate called)"
+    r"|[A-Za-z][\w.-]{0,100}:\d{1,8}:\d{1,8} \[|\d{4}-\d\d-\d\d|[EWIF]\d{4} |Traceback |File \""
+    r"|what\(\):|terminate called)"
 )
 """What cannot be the rest of another line."""
 
@@ -47,33 +47,10 @@ _JOINED = (
     ),
 )
 _SAYS_NCCL = re.compile(r"NCCL (?:INFO|WARN) ")
-_WORDS = frozenset(
-    [
-        "caught",
-        "collective",
-        "operation",
-        "timeout",
-        "ran",
-        "for",
-        "milliseconds",
-        "before",
-        "timing",
-        "out",
-        "failure",
-        "detected",
-        "by",
-        "watchdog",
-        "at",
-        "work",
-        "sequence",
-        "id",
-        "status",
-        "last",
-        "enqueued",
-        "completed",
-        "started",
-    ]
-)
+_WORDS = frozenset((
+    "caught", "collective", "operation", "timeout", "ran", "for", "milliseconds", "before", "timing", "out", "failure",
+    "detected", "by", "watchdog", "at", "work", "sequence", "id", "status", "last", "enqueued", "completed", "started",
+))  # fmt: skip
 
 
 def begins(text: str) -> bool:
@@ -89,8 +66,8 @@ def joined(text: str, rest: str) -> str:
     """A line and what stood on the next one. A break by force eats no blank, but one between words may have."""
     before, after = text.rsplit(None, 1)[-1:], rest.split(None, 1)[:1]
     words = bool(before and after) and before[0] in _WORDS and (after[0].strip(".,:") in _WORDS or after[0].isdecimal())
-    blank = " " if words or text.endswith((",", ":", ".", ")")) else ""
-    return text + blank + rest
+    apart = rest[:1].isalnum() and not text[-1:].isspace() and (words or text.endswith((",", ":", ".", ")")))
+    return text + (" " if apart else "") + rest
 
 
 def split(text: str) -> list[str]:

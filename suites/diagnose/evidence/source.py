@@ -1,6 +1,6 @@
 """One thing to read: a file, a member of an archive, standard input; and all of them that paths lead to.
 
-May import: facts, archive, names.
+May import: facts, archive, line, names.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hashlib import blake2b
 from typing import BinaryIO
 
 from suites.diagnose.evidence.archive import DAMAGED, Opener, members, unpacked
+from suites.diagnose.evidence.line import merged
 from suites.diagnose.evidence.names import owner
 from suites.diagnose.facts import NOBODY, Unread, Who
 
@@ -62,14 +63,15 @@ def sources(paths: Sequence[str]) -> Iterator[Source | Unread]:
 class _Seen:
     """What was given already, so that nothing counts twice."""
 
-    places: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Device and inode -> name."""
+    folders: set[tuple[int, int]] = field(default_factory=set)
+    """Device and inode."""
+    places: dict[tuple[int, int, Who], str] = field(default_factory=dict)
     sizes: dict[tuple[int, Who], list[str]] = field(default_factory=dict)
     """Only equal files of the same owner are one: short logs of two ranks may well be alike."""
 
     def like(self, path: str, status: os.stat_result, who: Who) -> str | None:
         """The name of what is the same."""
-        place = (status.st_dev, status.st_ino)
+        place = (status.st_dev, status.st_ino, who)
         if place in self.places:
             return self.places[place]
         self.places[place] = path
@@ -93,20 +95,20 @@ def _of_path(path: str, seen: _Seen) -> Iterator[Source | Unread]:
     try:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
-            if (status.st_dev, status.st_ino) not in seen.places:
-                seen.places[status.st_dev, status.st_ino] = path
+            if (status.st_dev, status.st_ino) not in seen.folders:
+                seen.folders.add((status.st_dev, status.st_ino))
                 for name in sorted(os.listdir(path), key=_natural):
                     yield from _of_path(os.path.join(path, name), seen)
             return
         if not stat.S_ISREG(status.st_mode):
             yield Unread(path, "no plain file")
             return
-        who = owner(path)
+        who = merged(owner(os.path.realpath(path)), owner(path)) if os.path.islink(path) else owner(path)
         if same := seen.like(path, status, who):
             yield Unread(path, f"same as {same}")
             return
-    except OSError as error:
-        yield Unread(path, error.strerror or str(error))
+    except (OSError, ValueError) as error:
+        yield Unread(path, getattr(error, "strerror", None) or str(error))
         return
     yield from _opened(path, _File(path), status.st_size, who)
 
