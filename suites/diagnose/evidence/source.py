@@ -108,9 +108,14 @@ def _of_path(path: str, seen: _Seen) -> Iterator[Source | Unread]:
             yield Unread(path, f"same as {same}")
             return
     except (OSError, ValueError) as error:
-        yield Unread(path, getattr(error, "strerror", None) or str(error))
+        yield Unread(path, _why(error))
         return
     yield from _opened(path, _File(path), status.st_size, who)
+
+
+def _why(error: Exception) -> str:
+    """Without the name, which stands beside it."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
@@ -125,7 +130,7 @@ def _opened(name: str, opener: Opener, size: int, who: Who, *, depth: int = 0) -
         inner = unpacked(opener, size)
         contents = members(inner, name)
     except DAMAGED as error:
-        yield Unread(name, str(error))
+        yield Unread(name, _why(error))
         return
     if contents is None:
         yield Source(name, inner, who, size if inner is opener else None)
