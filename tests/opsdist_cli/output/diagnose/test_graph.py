@@ -41,13 +41,22 @@ def chain(length: int = 200) -> Record:
     return diagnosis(verdict=verdict(culprits=[culprit(length)]), waits=edges)
 
 
+def pipelines(count: int = 40, stages: int = 4) -> Record:
+    """Stage by stage, all for a first stage that waits for one rank."""
+    last = count * stages
+    edges = waits(range(count), [last], "stage")
+    for stage in range(1, stages):
+        edges += [e for one in range(count) for e in waits([stage * count + one], [(stage - 1) * count + one], "stage")]
+    return diagnosis(verdict=verdict(culprits=[culprit(last)]), waits=edges)
+
+
 def tangle() -> Record:
     """Everybody waits for a few others, in no order."""
     edges = [e for rank in range(300) for step in (7, 31, 113) for e in waits([rank], [(rank * step + step) % 300])]
     return diagnosis(verdict=verdict(culprits=[culprit(0)]), waits=edges)
 
 
-ALL = {"usual": USUAL, "ring": ring(), "grid": grid(), "chain": chain(), "tangle": tangle()}
+ALL = {"usual": USUAL, "ring": ring(), "grid": grid(), "chain": chain(), "tangle": tangle(), "pipelines": pipelines()}
 ALL["nobody"] = diagnosis(verdict=verdict(culprits=[]))
 ALL["device"] = diagnosis(verdict=verdict(culprits=[{"kind": "device", "device": "npu3", "host": "node05"}]))
 
@@ -64,6 +73,13 @@ def test_members_of_a_cycle_stay_apart_in_the_order_of_their_waits() -> None:
     graph = folded_graph(ring())
     (circle,) = [members for members in graph.rings if len(members) > 1]
     assert [graph.nodes[number].name for number in circle] == ["rank 0", "rank 1", "rank 3", "rank 2"]
+
+
+def test_ranks_that_wait_for_ranks_that_wait_alike_are_one_node() -> None:
+    graph = folded_graph(pipelines())
+    names = [node.name for node in graph.nodes]
+    assert names == ["rank 160", "ranks [0-39]", "ranks [40-79]", "ranks [80-119]", "ranks [120-159]"]
+    assert [(edge.source, edge.target) for edge in graph.edges] == [(1, 0), (2, 1), (3, 2), (4, 3)]
 
 
 @pytest.mark.parametrize("name", ALL)
