@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from suites.diagnose.evidence.line import Line, LineReader
-from suites.diagnose.facts import Fact
+from suites.diagnose.facts import NOBODY, Fact, Who
 
 
-def fed(reader: LineReader, text: str, file: str = "job.log") -> list[Fact]:
+def fed(reader: LineReader, text: str, file: str = "job.log", who: Who = NOBODY) -> list[Fact]:
     """All facts, lines being given as a log's reader does: to who is awake, or has a word of its own in them."""
     found: list[Fact] = []
     for number, words in enumerate(text.splitlines(), 1):
         if reader.awake or any(wake in words for wake in reader.wakes):
-            found += reader.feed(Line(words, number, file))
+            found += reader.feed(Line(words, number, file, who))
     return [*found, *reader.end()]
 
 

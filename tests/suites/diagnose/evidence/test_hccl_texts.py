@@ -1,0 +1,95 @@
+"""What codes and complaints mean: how close to the cause, and what they prove."""
+
+from __future__ import annotations
+
+import pytest
+
+from suites.diagnose.evidence.hccl_texts import ROWS
+from suites.diagnose.facts import Level, Trouble, Who
+from tests.suites.diagnose.evidence.hccl_lines import facts, of, record, troubles
+
+CODES = {
+    "EI0001": (Level.INITIATING, "config"), "EI0003": (Level.INITIATING, "crashed"),
+    "EI0004": (Level.INITIATING, "config"), "EI0005": (Level.INITIATING, "mismatch"),
+    "EI0007": (Level.INITIATING, "resource"), "EI0008": (Level.INITIATING, "config"),
+    "EI0011": (Level.INITIATING, "resource"), "EI0014": (Level.INITIATING, "config"),
+    "EI0016": (Level.INITIATING, "config"), "EI0019": (Level.INITIATING, "resource"),
+    "EJ0001": (Level.INITIATING, "resource"), "EJ0002": (Level.INITIATING, "device"),
+    "EI0010": (Level.TRANSPORT, "transport"), "EI0013": (Level.TRANSPORT, "transport"),
+    "EI0012": (Level.TRANSPORT, None), "EI0002": (Level.TIMEOUT, None), "EI0006": (Level.TIMEOUT, None),
+    "EI0009": (Level.TIMEOUT, None), "EI0015": (Level.TIMEOUT, None), "EE1002": (Level.TIMEOUT, None),
+    "EI9999": (Level.CASCADE, None), "EE9999": (Level.CASCADE, None), "EH9999": (Level.CASCADE, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["{}: [PID: 31] 2026-03-01-08:00:00.250.000 text", "Some_Name({}): text", "{}: text"])
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_in_all_its_forms(code: str, form: str) -> None:
+    (trouble,) = troubles(form.format(code))
+    assert (trouble.level, trouble.cause) == CODES[code]
+
+
+def test_a_code_that_is_only_mentioned_is_no_complaint() -> None:
+    assert not troubles("see the chapter on EI0006 and EJ0002 in the manual")
+
+
+def test_a_taken_port_is_the_cause_and_what_follows_is_not() -> None:
+    told = troubles(
+        "\n".join(
+            [
+                record(21, "[HcclSocket][Listen] socket type[1], listen on ip[198.51.100.4] and specific port[16666] "
+                       "fail. Please check the port status and whether the port is been using by other process."),
+                record(21, "[Wait][LinkEstablish]wait socket establish timeout, role[1] rank[12] timeout[120]",
+                       "2026-03-01-08:02:00.000.000"),
+            ]
+        )
+    )  # fmt: skip
+    first, second = told
+    assert (first.level, first.cause, first.about[0].who.pid) == (Level.INITIATING, "resource", 21)
+    assert "16666" in first.what
+    assert (second.level, second.cause, second.about) == (Level.TIMEOUT, None, ())
+
+
+def test_a_port_that_is_down_is_the_device_of_that_process() -> None:
+    (trouble,) = troubles("RuntimeError: EJ0002: [PID: 38] 2026-03-01-08:00:00.250.000 The network port is down.")
+    assert (trouble.cause, trouble.about[0].kind, trouble.about[0].who.pid) == ("device", "device", 38)
+
+
+def test_the_npu_that_waited_is_a_victim() -> None:
+    line = (
+        "The error from device(chipId:5, dieId:0), serial number is 3, hccl fftsplus task timeout occurred during task "
+        "execution, stream_id:7, sq_id:7, task_id:12, stuck notify num:3, timeout:{}.[FUNC:Made][FILE:up.cc][LINE:1]"
+    )
+    (default,), (short,) = troubles(line.format(1836)), troubles(line.format(300))
+    assert (default.level, default.about, default.known_as) == (Level.TIMEOUT, (), "hccl.idle")
+    assert "1836" in default.what
+    assert (short.level, short.about, short.known_as) == (Level.TIMEOUT, (), "hccl.notify")
+
+
+def test_an_operator_that_failed_is_never_the_first() -> None:
+    told = troubles(
+        record(55, "[Wait][LinksEstablishCompleted] is failed. ret[9].").replace("python3", "")
+        + "\ncall aclnnMoeDistributeDispatchV4 failed, error code is 561000"
+    )
+    assert [trouble.level for trouble in told] == [Level.TIMEOUT, Level.CASCADE]
+    assert told[0].who.pid == 55
+
+
+def test_a_late_dispatch_that_came_after_all_is_nothing() -> None:
+    late = "[W301 08:00:00 made_up.cpp:1] [Rank 3] allreduce dispatch timeout."
+    came = "[W301 08:01:00 made_up.cpp:1] [Rank 3] allreduce dispatch success. This warning log can be ignored."
+    who = Who(rank=3)
+    assert not troubles(f"{late}\n{came}", who)
+    assert [trouble.level for trouble in troubles(late, who)] == [Level.TIMEOUT]
+
+
+def test_no_abnormal_periods_clears_the_network() -> None:
+    (trouble,) = of(Trouble, facts(record(3, "No abnormal periods were discovered. Check the behavior of the ranks.")))
+    assert (trouble.known_as, trouble.cause) == ("hccl.behaviour", None)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name} {row.wakes}")
+def test_only_what_is_ones_own_or_a_path_proves_something(row) -> None:  # type: ignore[no-untyped-def]
+    if row.level > Level.TRANSPORT:
+        assert row.cause is None
+        assert row.about == "nobody"
