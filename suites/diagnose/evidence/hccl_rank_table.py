@@ -16,9 +16,9 @@ from typing import Any
 from probes.ascend.ranktable import parse_rank_table
 from probes.reading import told
 from suites.checks.ascend.ranktable import RULES
-from suites.checks.rule import Case, Outcome, Scope
+from suites.checks.rule import Case, Judged, Outcome, Rule, Scope
 from suites.diagnose.evidence.source import Source
-from suites.diagnose.facts import Fact, Group, Identity, Level, Place, Seen, Subject, Trouble, Unread, Who
+from suites.diagnose.facts import NOBODY, Fact, Group, Identity, Level, Place, Seen, Subject, Trouble, Unread, Who
 from suites.report import Status
 
 _LARGEST = 1 << 26
@@ -65,19 +65,23 @@ def _people(servers: list[Mapping[str, Any]], source: Source, text: str) -> Iter
 def _faults(reading: Mapping[str, Any], servers: list[Mapping[str, Any]], source: Source, text: str) -> Iterator[Fact]:
     case = Case({"accelerators": {"ascend": {"readings": {"rank_table": reading}}}}, {})
     for rule in RULES:
-        if rule.scope is not Scope.HOST:
-            continue
-        for judged in rule.judge(case):
-            if judged.outcome is not Outcome.BROKEN or (judged.status or rule.status) is not Status.FAIL:
-                continue
-            value = judged.evidence.get("value")
-            ranks = _ranks_with(servers, value) if isinstance(value, str) else []
-            what = judged.message + (f" (ranks {_folded(ranks)})" if ranks else "")
-            about = (Subject("file", file=source.name), *(Subject("rank", Who(rank=rank)) for rank in ranks))
-            place = _place(source, text, f'"{value}"' if isinstance(value, str) else "")
-            yield Trouble(
-                Who(), place, Level.INITIATING, what, "config", about, (rule.remedy, "hccn_tool -i N -ip -g"), rule.name
-            )
+        if rule.scope is Scope.HOST:
+            broken = [judged for judged in rule.judge(case) if judged.outcome is Outcome.BROKEN]
+            # What is no address at all is said after that it is there twice, and is what counts.
+            last = {str(judged.evidence.get("value")): judged for judged in broken}
+            for judged in last.values():
+                if (judged.status or rule.status) is Status.FAIL:
+                    yield _trouble(rule, judged, servers, source, text)
+
+
+def _trouble(rule: Rule, judged: Judged, servers: list[Mapping[str, Any]], source: Source, text: str) -> Trouble:
+    value = judged.evidence.get("value")
+    word = value if isinstance(value, str) else ""
+    ranks = _ranks_with(servers, word)
+    what = judged.message + (f" (ranks {_folded(ranks)})" if ranks else "")
+    about = (Subject("file", file=source.name), *(Subject("rank", Who(rank=rank)) for rank in ranks))
+    place, remedy = _place(source, text, f'"{word}"' if word else ""), (rule.remedy, "hccn_tool -i N -ip -g")
+    return Trouble(NOBODY, place, Level.INITIATING, what, "config", about, remedy, rule.name)
 
 
 def _ranks_with(servers: list[Mapping[str, Any]], address: str) -> list[int]:
@@ -113,7 +117,7 @@ def _numbering(ranks: list[int], source: Source) -> Iterator[Fact]:
     what = f"the ranks of the table are not 0 to {len(ranks) - 1}, each once: {_folded(ranks)}"
     about = (Subject("file", file=source.name),)
     remedy = ("give the ranks anew in the order of servers and devices",)
-    yield Trouble(Who(), Place(source.name), Level.INITIATING, what, "config", about, remedy, "ascend.ranktable_ranks")
+    yield Trouble(NOBODY, Place(source.name), Level.INITIATING, what, "config", about, remedy, "ascend.ranktable_ranks")
 
 
 def _place(source: Source, text: str, word: str) -> Place:
