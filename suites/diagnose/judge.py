@@ -17,6 +17,7 @@ from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.people import People, meet
 from suites.diagnose.settings import differing_settings
+from suites.diagnose.sharing import shared_device
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.standing import Standing, Standings, standings, telling
 from suites.diagnose.verdict import At, Confidence, Verdict
@@ -214,6 +215,11 @@ def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
     )  # fmt: skip
 
 
+def _shared(case: Case) -> Verdict | None:
+    """Two ranks on one device."""
+    return shared_device(case.facts, case.people)
+
+
 def _initiated(case: Case) -> Verdict | None:
     """Somebody complains of what is their own."""
     first = next((c for c in case.complaints if c.level == Level.INITIATING and c.cause), None)
@@ -283,7 +289,7 @@ def _unheard(case: Case) -> Verdict | None:
     Where each rank has a file of its own, a file that is not there proves nothing against anybody.
     """
     absent, waiting = case.unseen, case.waits.waiters
-    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not _shared(case, waiting):
+    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not _in_one_log(case, waiting):
         return None
     verdict = _blamed(case, absent, case.waits.unseen, "likely" if 2 * len(absent) < len(waiting) else "hypothesis")
     return verdict and replace(
@@ -292,7 +298,7 @@ def _unheard(case: Case) -> Verdict | None:
     )  # fmt: skip
 
 
-def _shared(case: Case, waiting: set[int]) -> bool:
+def _in_one_log(case: Case, waiting: set[int]) -> bool:
     """Whether what tells of those who wait stands in logs of several ranks."""
     by_file: dict[str, set[int]] = defaultdict(set)
     for table in case.table.values():
@@ -371,7 +377,7 @@ def _undecided(case: Case) -> Verdict:
 
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart, _joined,
+    _shared, _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart, _joined,
     _nothing,
 )  # fmt: skip
 

@@ -92,6 +92,7 @@ def meet(facts: Sequence[Fact]) -> People:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
     people = book.people(groups, notes)
+    _find_devices(people)
     for file, told in speakers.items():
         numbers = {people._numbers[key] for key in told if key in people._numbers}
         if len(numbers) == 1:
@@ -209,6 +210,18 @@ def _is_rank(key: Hashable) -> bool:
 
 def _order(person: Person) -> tuple[int, str, int]:
     return (1 << 40 if person.rank is None else person.rank, person.host or "", person.pid or 0)
+
+
+def _find_devices(people: People) -> None:
+    """Who is known by a device only is the one whose device it is, if there is just one: two ranks of one device stay
+    two."""
+    owners: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)
+    for number, person in enumerate(people.persons):
+        if person.rank is not None or person.pid is not None or person.group_ranks:
+            owners[person.host, person.device].append(number)
+    for key in people._numbers:
+        if isinstance(key, tuple) and key[0] == "device" and len(found := owners.get((key[1], key[2]), [])) == 1:
+            people._numbers[key] = found[0]
 
 
 def _take_world(book: _Book, groups: dict[str, Group], notes: list[str]) -> None:
