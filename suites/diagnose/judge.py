@@ -377,8 +377,8 @@ def _undecided(case: Case) -> Verdict:
 
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _shared, _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart, _joined,
-    _nothing,
+    _shared, _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
+    _joined, _nothing,
 )  # fmt: skip
 
 
