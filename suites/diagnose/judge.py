@@ -172,24 +172,22 @@ def _left(case: Case, roots: Iterable[int]) -> str:
 
 
 def _decisive(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | None:
-    """The call in which the roots are missed first."""
+    """The call in which the roots are missed first: of those that somebody waits in, not only comes to later."""
     direct = [wait for wait in edges if wait.waited & roots and wait.group is not None]
-    if not direct:
-        return None
+    oldest = blockers(case.table)
 
-    def began(wait: Wait) -> tuple[float, int]:
-        assert wait.group is not None
-        table = case.table.get(wait.group, {})
-        times = [
-            told.entered
+    def began(wait: Wait) -> tuple[bool, float, int]:
+        calls = [
+            call
             for person in wait.waiters
-            if person in table and (told := table[person].call(wait.seq or 0)) and told.entered is not None
+            if (standing := case.table.get(wait.group or "", {}).get(person)) and (call := standing.call(wait.seq or 0))
         ]
-        return min(times, default=float("inf")), -len(wait.waiters)
+        held = [call for call in calls if call in oldest.values()]
+        times = [call.entered for call in held or calls if call.entered is not None]
+        return not held, min(times, default=float("inf")), -len(wait.waiters)
 
-    first = min(direct, key=began)
-    assert first.group is not None
-    return At(first.group, first.seq, first.op)
+    first = min(direct, key=began, default=None)
+    return At(first.group, first.seq, first.op) if first and first.group is not None else None
 
 
 def _circular(case: Case) -> Verdict | None:
@@ -317,11 +315,14 @@ def _apart(case: Case) -> Verdict | None:
 def _joined(case: Case) -> Verdict | None:
     """All members of a group are in one call, and it does not end. Of several such calls the oldest holds up others."""
     found: list[tuple[float, At, frozenset[int]]] = []
+    oldest = blockers(case.table)
     for group, table in case.table.items():
         fronts = {person: standing for person, standing in table.items() if standing.pending}
         seqs = {standing.front for standing in fronts.values()}
         if len(fronts) > 1 and len(seqs) == 1 and set(members(group, case.people, table)) <= set(fronts):
             first = next(iter(fronts.values()))
+            if any(_held_before(oldest.get(person), standing) for person, standing in fronts.items()):
+                continue
             seq, began = first.front, [standing.pending[0].entered or 0.0 for standing in fronts.values()]
             found.append((min(began), At(group, seq, _op(first, seq)), frozenset(fronts)))
     if not found:
@@ -329,6 +330,11 @@ def _joined(case: Case) -> Verdict | None:
     _, at, everybody_there = min(found, key=lambda one: one[0])
     text = f"all {len(everybody_there)} ranks have entered {call(case.people, at)}, and it does not end"
     return Verdict("joined", "likely", text, waiting=everybody_there, at=at)
+
+
+def _held_before(oldest: Call | None, standing: Standing) -> bool:
+    """Whether a rank is in another call before this one."""
+    return oldest is not None and oldest.entered is not None and oldest not in standing.pending
 
 
 def _op(standing: Standing, seq: int | None) -> str | None:
