@@ -124,7 +124,7 @@ def _by_processes(found: Iterable[Source | Unread], readers: Readers, processes:
     try:
         while True:
             for source in islice(remaining, processes * _AHEAD - len(under_way)):
-                under_way.append((source, pool.submit(read, source, readers)))
+                under_way.append((source, _submitted(pool, source, readers)))
             if not under_way:
                 return
             source, future = under_way.popleft()
@@ -140,6 +140,16 @@ def _by_processes(found: Iterable[Source | Unread], readers: Readers, processes:
                 pool = _pool(processes)
     finally:
         _end(pool)
+
+
+def _submitted(pool: ProcessPoolExecutor, source: Source | Unread, readers: Readers) -> Future[Evidence]:
+    """A pool that broke while nobody waited for it says so only now, and this source is read again with the others."""
+    try:
+        return pool.submit(read, source, readers)
+    except BrokenProcessPool as error:
+        broken: Future[Evidence] = Future()
+        broken.set_exception(error)
+        return broken
 
 
 def _alone(source: Source | Unread, readers: Readers) -> Evidence:

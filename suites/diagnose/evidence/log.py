@@ -49,6 +49,8 @@ class _Reading:
         self._broken: set[str] = set()
         self._gate = Gate([reader.wakes for reader in readers.values()])
         self._kept = b""
+        self._listening = sum(reader.awake << bit for bit, (_, reader) in enumerate(self._readers))
+        """A bit for each that is awake."""
 
     def block(self, block: Block) -> Iterator[Fact]:
         yield from self._lines(self._kept + block.data, block.first - self._kept.count(b"\n"), last=False)
@@ -72,7 +74,7 @@ class _Reading:
         at = 0
         self._kept = b""
         while at < len(lines):
-            if not (self._width or self._gate.always or self._awake()):
+            if not (self._width or self._gate.always or self._listening):
                 at = hits[place] if (place := bisect_left(hits, at)) < len(hits) else len(lines)
                 if at == len(lines):
                     break
@@ -116,11 +118,9 @@ class _Reading:
     def _feed(self, line: Line, mask: int) -> Iterator[Fact]:
         for bit, (name, reader) in enumerate(self._readers):
             woken = mask >> bit & 1 if mask >= 0 else any(text in line.text for text in reader.wakes)
-            if woken or reader.awake:
+            if woken or self._listening >> bit & 1:
                 yield from self._safely(name, partial(reader.feed, line))
-
-    def _awake(self) -> bool:
-        return any(reader.awake and name not in self._broken for name, reader in self._readers)
+                self._listening = self._listening & ~(1 << bit) | (reader.awake and name not in self._broken) << bit
 
     def _safely(self, name: str, give: Callable[[], Iterable[Fact]]) -> Iterator[Fact]:
         """A reader that fails is not asked again; the others go on."""

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import BinaryIO
 
 BLOCK = 1 << 20
 LONGEST = 1 << 16
 """Bytes of a line that are looked at."""
+_NARROWEST = 60
+"""Width at which anything breaks lines."""
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\x1b\x08\x0c\x00")) + b"\x7f"
 
@@ -69,12 +73,23 @@ def texts(line: bytes) -> list[str]:
 
 
 def wrapped_at(head: str) -> int | None:
-    """The width at which lines were broken by force (a terminal, a paste); None where they were not."""
+    """The width at which lines were broken by force (a terminal, a paste); None where they were not.
+
+    Records of one kind may have one width too, but then they begin alike; what follows a break begins anyhow."""
     lines = [line.rstrip("\r") for line in head.split("\n")[:-1]]
     told = {line for line in lines if re.search(r"\w", line)}
     width = max((len(line) for line in told), default=0)
     full = sum(len(line) == width for line in told)
-    return width if width >= 60 and full >= 3 and full * 5 >= len(told) else None
+    if width < _NARROWEST or full < 3 or full * 5 < len(told):
+        return None
+    starts = Counter(_start(line) for line in lines)
+    rests = [starts[_start(rest)] for line, rest in pairwise(lines) if len(line) == width]
+    odd = sum(count * 10 <= max(len(lines), 10) for count in rests)
+    return width if rests and odd * 10 >= len(rests) * 6 else None
+
+
+def _start(line: str) -> str:
+    return re.sub(r"\d", "0", line[:6])
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from suites.diagnose.evidence.log import read_log
 from suites.diagnose.evidence.source import Source
-from suites.diagnose.evidence.text import BLOCK, looks_like_text
+from suites.diagnose.evidence.text import BLOCK, looks_like_text, wrapped_at
 from suites.diagnose.facts import NOBODY, Fact, Seen, Trouble, Unread, Who
 from tests.suites.diagnose.fakereaders import Complaints, Raising, Whole
 
@@ -76,6 +76,20 @@ def test_lines_broken_at_a_width_are_joined() -> None:
     wrapped = "\n".join(text[at : at + 80] for at in range(0, len(text), 80))
     assert "sorry" not in wrapped
     assert told(wrapped.encode()) == [(1, text)]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "node01:4711:4712 [3] NCCL INFO Channel {:05}/0 : 3[3] -> 4[4] via P2P/CUMEM",
+        "step {:05} loss 1.25 learning rate 0.0001 and some more words to make it wide",
+        "2026-12-02 07:19:01,123 - trainer - INFO - step {:05} with words to make it wide",
+    ],
+)
+def test_records_that_are_all_of_one_width_are_not_joined(record: str) -> None:
+    text = "".join(f"{record.format(number)} {'sorry' if number % 2 else 'happy'}\n" for number in range(9))
+    assert wrapped_at(text) is None
+    assert [line for line, _ in told(text.encode())] == [2, 4, 6, 8]
 
 
 def test_a_long_line_is_cut_and_the_rest_of_the_log_read() -> None:
