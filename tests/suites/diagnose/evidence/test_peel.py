@@ -94,6 +94,11 @@ def test_a_number_before_every_line_is_a_launchers_label() -> None:
     assert peeler.peel("[1] misc/shmutils.cc:103 NCCL WARN Cuda").who == NOBODY
 
 
+def test_numbers_before_some_lines_are_no_labels() -> None:
+    peeler = Peeler("0: a\n1: b\n2: c\n" + "another line\n" * 5)
+    assert peeler.peel("1: b").who == NOBODY
+
+
 @given(st.text(alphabet="[](){}|:,. >\x1b0123456789rankpid=TZ-<stdou", max_size=200))
 def test_any_line_is_taken(line: str) -> None:
     Peeler(line).peel(line)
