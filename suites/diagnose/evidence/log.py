@@ -107,7 +107,7 @@ class _Reading:
     def _record(self, text: str, number: int, mask: int) -> Iterator[Fact]:
         """`mask` tells whom it concerns; -1: that is to be found out."""
         peeled = self._peeler.peel(text)
-        who, time = merged(self._source.who, peeled.who), peeled.time
+        who, time = merged(self._source.who, peeled.who) if peeled.wrapped else self._source.who, peeled.time
         parts = split(peeled.text)
         for part in parts:
             if part is not peeled.text:
