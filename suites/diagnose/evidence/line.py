@@ -46,5 +46,7 @@ class LineReader(Protocol):
 
 def merged(known: Who, told: Who) -> Who:
     """What is known of somebody, completed by what is told; `told` wins where both say something."""
+    if told == NOBODY:
+        return known
     fields = {name: value for name in Who.__slots__ if (value := getattr(told, name)) is not None}
     return replace(known, **fields)
