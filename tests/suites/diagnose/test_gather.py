@@ -38,6 +38,7 @@ def test_a_file_goes_to_the_reader_whose_it_is_and_a_log_to_all(tmp_path: Path) 
         (b"FAKE RAISE", "the reader of fake failed: KeyError: 'of the fake'"),
         (gzip.compress(os.urandom(9999))[:99], "Compressed file ended before the end-of-stream marker was reached"),
     ],
+    ids=["empty", "binary", "plain", "reader that fails", "cut"],
 )
 def test_what_gives_nothing_says_why(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "a").write_bytes(data)

@@ -144,7 +144,11 @@ def test_a_cut_archive_gives_what_came_before(tmp_path: Path) -> None:
     assert "cut or damaged" in str(told[f"{tmp_path}/cut.tgz"])
 
 
-@pytest.mark.parametrize("data", [zipped({"a": b"b" * 999})[:60], b"\x1f\x8b", b"BZh9garbage", b"\xfd7zXZ\x00no"])
+@pytest.mark.parametrize(
+    "data",
+    [zipped({"a": b"b" * 999})[:60], b"\x1f\x8b", b"BZh9garbage", b"\xfd7zXZ\x00no"],
+    ids=["zip", "gz", "bz2", "xz"],
+)
 def test_damaged_ones_are_told_or_fail_when_read(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
     told = list(sources([str(tmp_path / "a")]))
