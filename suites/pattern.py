@@ -20,7 +20,7 @@ from collectives.dtypes import DTYPES, OPERATORS, Array
 from collectives.ops import Piece
 
 PERIOD = 65521
-"""The largest prime below 2^16."""
+"""By default: the largest prime below 2^16."""
 
 _EXACT_TO = {"int8": 127, "uint8": 255, "float16": 2048, "bfloat16": 256}
 """Up to here every whole number can be represented; elsewhere far beyond `_ENOUGH`."""
@@ -48,12 +48,14 @@ class Pattern:
     dtype: str
     operator: str | None
     contributors: int
+    period: int = PERIOD
+    """A prime. A shorter one is sooner worked out, where buffers are small or used once."""
 
     def fill(self, view: Array, rank: int) -> None:
         """The input of `rank`."""
         template = _template(self, rank)
-        for start in range(0, len(view), PERIOD):
-            part = view[start : start + PERIOD]
+        for start in range(0, len(view), self.period):
+            part = view[start : start + self.period]
             part[:] = template[: len(part)]
 
     def check(self, view: Array, pieces: Sequence[Piece]) -> Wrong | None:
@@ -64,8 +66,8 @@ class Pattern:
             template = _expected(self, piece.ranks)
             position = piece.start
             while position < piece.stop:
-                phase = (piece.source + position - piece.start) % PERIOD
-                length = min(PERIOD - phase, piece.stop - position)
+                phase = (piece.source + position - piece.start) % self.period
+                length = min(self.period - phase, piece.stop - position)
                 have, want = view[position : position + length], template[phase : phase + length]
                 differ = have.view(bits) != want.view(bits)
                 if differ.any():
@@ -107,7 +109,7 @@ def _average(total: Values, number: int, dtype: np.dtype[Any]) -> Array:
 
 def _values(pattern: Pattern, rank: int) -> Values:
     """Whole numbers, not below 0, one for each index of a period."""
-    index = np.arange(PERIOD, dtype=np.uint64)
+    index = np.arange(pattern.period, dtype=np.uint64)
     stride = np.uint64((rank + 1) * 0xD1B54A32D192ED03 % 2**64)
     mixed = _mix(index * np.uint64(0x9E3779B97F4A7C15) + stride)
     number = pattern.contributors

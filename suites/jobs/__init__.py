@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 JOBS: dict[str, str] = {
     "perf": "suites.jobs.perf:run",
+    "exercise": "suites.jobs.exercise:run",
 }
 
 BEFORE_FORK = ("collectives.backends.builtin", "collectives.transport.zmq")

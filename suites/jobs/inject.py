@@ -22,15 +22,37 @@ def _raise() -> None:
     raise InjectedError("injected fault")
 
 
-FAULTS: dict[str, tuple[Callable[[], None] | None, str]] = {
-    "raise": (_raise, "an exception"),
-    "exit0": (lambda: sys.exit(0), "leaving early with exit 0"),
-    "kill": (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"),
-    "stop": (lambda: os.kill(os.getpid(), signal.SIGSTOP), "SIGSTOP"),
-    "sleep": (lambda: time.sleep(3600), "never entering"),
-    "corrupt": (None, "one wrong element in a received buffer"),
+@dataclass(frozen=True, slots=True)
+class Injectable:
+    """A fault that can be made. `act` is what it does to the rank that it strikes; None where the job does it, which
+    has the buffers and the calls."""
+
+    summary: str
+    act: Callable[[], None] | None = None
+    in_perf: bool = False
+    """Whether it makes sense where all ranks repeat one collective."""
+
+
+FAULTS: dict[str, Injectable] = {
+    "missing": Injectable("leaving out this call and all later ones"),
+    "exit0": Injectable("leaving early with exit 0", lambda: sys.exit(0), in_perf=True),
+    "sleep": Injectable("never entering", lambda: time.sleep(3600), in_perf=True),
+    "raise": Injectable("an exception", _raise, in_perf=True),
+    "kill": Injectable("SIGKILL", lambda: os.kill(os.getpid(), signal.SIGKILL), in_perf=True),
+    "stop": Injectable("SIGSTOP", lambda: os.kill(os.getpid(), signal.SIGSTOP), in_perf=True),
+    "mismatch-op": Injectable("another collective than the others"),
+    "mismatch-size": Injectable("another number of elements"),
+    "mismatch-dtype": Injectable("another element type"),
+    "mismatch-root": Injectable("another root"),
+    "reorder": Injectable("two calls in swapped order"),
+    "cycle": Injectable("all ranks of the group receive before they send, around a ring"),
+    "slow": Injectable("late at every call from there on"),
+    "link-down": Injectable("the link of this rank's host taken down"),
+    "corrupt": Injectable("one wrong element in a received buffer", in_perf=True),
 }
-"""name -> (what it does to the rank, summary). `corrupt` is done by the job, which has the buffer."""
+"""By name."""
+
+IN_PERF = tuple(name for name, fault in FAULTS.items() if fault.in_perf)
 
 POINTS = ("rendezvous", "first", "middle")
 
@@ -78,5 +100,5 @@ class Injector:
     @staticmethod
     def _do(injections: Sequence[Injection]) -> None:
         for injection in injections:
-            if action := FAULTS[injection.fault][0]:
+            if action := FAULTS[injection.fault].act:
                 action()

@@ -1,0 +1,130 @@
+"""Faults that strike a rank of the exercise at a call: before it, inside it, or in its result.
+
+What only changes which call is made is in altered.py. May import: numpy, collectives, exercise, strikes, launch.rank's
+context, and from this package.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from collectives.communicator import Communicator
+from collectives.dtypes import Array
+from suites.exercise import Scheduled
+from suites.jobs.inject import FAULTS
+from suites.launch.rank import RankContext
+from suites.strikes import RENDEZVOUS_NUMBER, Strike
+
+_LATE_CALLS = 6
+"""How often `slow` strikes: twice as often as it takes to be told from chance."""
+_LATE_SECONDS, _LATE_PART = 0.3, 0.1
+"""By so much, or by this part of the deadline, whatever is more."""
+_SETTLED_SECONDS = 0.1
+_POLL_SECONDS = 0.01
+_ELSEWHERE_SECONDS = 1.0
+"""For a rank of another host to be stopped, whose state cannot be seen from here."""
+
+
+class Saboteur:
+    """The strikes of a run, as one rank sees them."""
+
+    def __init__(self, context: RankContext, strikes: Sequence[Strike]) -> None:
+        self._context, self._all, self._rank = context, strikes, context.placement.rank
+        self._mine = [strike for strike in strikes if strike.rank == self._rank]
+        self._late = 0
+        self._pids: Array | None = None
+        """Process ids of all ranks, where one is to be stopped inside a call."""
+        self._nodes: Array | None = None
+
+    def at_rendezvous(self) -> None:
+        self._act(RENDEZVOUS_NUMBER)
+
+    def meet(self, comm: Communicator) -> None:
+        """Learn what is needed of the others; in a group of its own, so that nobody's calls are counted otherwise."""
+        if any(strike.inside for strike in self._all):
+            everyone = comm.group(range(comm.size))
+            own, all_of_us = comm.allocate(2, "int64"), comm.allocate(2 * comm.size, "int64")
+            own[:] = os.getpid(), self._context.placement.node
+            everyone.bind("allgather", own, all_of_us).run()
+            self._pids, self._nodes = all_of_us[::2].copy(), all_of_us[1::2].copy()
+
+    def before(self, call: Scheduled, comms: Mapping[str, Communicator]) -> None:
+        """Do what is due at this call."""
+        self._act(call.number)
+        for strike in self._all:
+            if strike.fault == "cycle" and strike.number == call.number:
+                self._receive_first(comms[call.group.name], call)
+            elif strike.inside and strike.number == call.number:
+                self._stop_inside(strike)
+        slow = any(strike.fault == "slow" and call.number >= strike.number for strike in self._mine)
+        if slow and len(call.members) > 1 and self._late < _LATE_CALLS:
+            self._late += 1
+            time.sleep(max(_LATE_SECONDS, _LATE_PART * self._context.timeout))
+
+    def after(self, call: Scheduled, received: Array) -> None:
+        """Spoil the result where that is the fault."""
+        if any(strike.fault == "corrupt" and strike.number == call.number for strike in self._mine):
+            received[len(received) // 2 :][:1].view(np.uint8)[:1] ^= 0xFF
+
+    def _act(self, number: int) -> None:
+        for strike in self._mine:
+            if strike.number == number and not strike.inside:
+                if strike.fault == "missing":
+                    self._idle()
+                elif action := FAULTS[strike.fault].act:
+                    action()
+
+    def _idle(self) -> None:
+        """Be done with it, as it were, and alive until it is ended."""
+        self._context.phase("idle, with nothing more to call")
+        while True:
+            signal.pause()
+
+    def _receive_first(self, comm: Communicator, call: Scheduled) -> None:
+        """What all ranks of the group do, each waiting for the one before it, and the first for the last."""
+        before, after = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+        ranks = call.group.ranks
+        self._context.phase(f"call {call.number} ({call.group.name} #{call.seq}: recv from rank {ranks[before]})")
+        word = comm.allocate(1, "int64")
+        comm.recv(word, before)
+        comm.send(word, after)
+
+    def _stop_inside(self, strike: Strike) -> None:
+        """The rank enters alone and is stopped; the others enter once it is."""
+        if strike.rank == self._rank:
+            threading.Thread(target=_stop_when_inside, args=(threading.get_ident(),), daemon=True).start()
+            return
+        assert self._pids is not None and self._nodes is not None
+        if self._nodes[strike.rank] != self._context.placement.node:
+            time.sleep(_ELSEWHERE_SECONDS)
+            return
+        while _state(int(self._pids[strike.rank])) != "T":
+            time.sleep(_POLL_SECONDS)
+
+
+def _stop_when_inside(thread: int) -> None:
+    """Stop the process once that thread stays in code of `collectives`: it is in a call that does not end."""
+    place = None
+    while True:
+        frame = sys._current_frames()[thread]
+        here = (frame, frame.f_lasti)
+        if here == place and "/collectives/" in frame.f_code.co_filename:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        place = here
+        time.sleep(_SETTLED_SECONDS)
+
+
+def _state(pid: int) -> str:
+    """As /proc has it; "T" too where it has ended, which is nobody to wait for."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "T"
