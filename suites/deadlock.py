@@ -12,19 +12,20 @@ from datetime import datetime
 from typing import Any
 
 from suites import world
+from suites.diagnose.record import finding
 from suites.exercise import Group, calls_of, script
 from suites.jobs.exercise import buffer_bytes
+from suites.lateness import Entered
 from suites.launch import crew
 from suites.launch.job import Output, Report
 from suites.launch.starters import spinning, starter_for
-from suites.lateness import Entered
-from suites.livejudge import Seen, WrongResult, verdict_of
+from suites.livejudge import Seen, WrongResult, undecided, verdict_of
 from suites.report import Report as Record
+from suites.report import exit_code
 from suites.strikes import resolve
+from suites.verdict import Fault, judge
 
 _BACKENDS = ("builtin",)
-EXITS = {"none": 0, "undecided": 3}
-"""class of the verdict -> exit code; of every other class 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,17 @@ class DeadlockRun:
 
     def record(self, code: int | None = None) -> Record:
         """Of a run that has ended; `code` where something else than the verdict decides how."""
-        verdict = self.verdict()
-        code = EXITS.get(verdict["class"], 1) if code is None else code
-        return Record("diagnose", self._command, self._started, exit_code=code, body=self._body(verdict))
+        verdict, at = self.verdict(), {position.rank: position for position in self.seen.positions}
+        culprits = [culprit.get("rank") for culprit in verdict["culprits"]]
+        stands = [
+            {
+                "rank": rank, "host": self.world.host_of[rank], "pid": self.seen.pids.get(rank), "group": place.group,
+                "seq": place.seq, "op": place.op, "step": None, "frame": None, "state": _state(verdict, rank),
+            }
+            for rank, place in sorted(at.items(), key=lambda item: (item[0] not in culprits, item[0]))
+        ]  # fmt: skip
+        ranks = {"seen": sorted({*at, *self.seen.entered}), "size": self.world.size}
+        return _record(self._command, self._started, verdict, code, stands, ranks)
 
     def _on_report(self, event: Report) -> bool:
         """Take note of it; whether with it all ranks have met."""
@@ -110,30 +119,30 @@ class DeadlockRun:
                 self.seen.entered[rank] = [Entered(*stamps) for stamps in content["stamps"]]
         return False
 
-    def _body(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
-        at = {position.rank: position for position in self.seen.positions}
-        seen = sorted({*at, *self.seen.entered})
-        culprits = [culprit.get("rank") for culprit in verdict["culprits"]]
-        stands = [
-            {
-                "rank": rank, "host": self.world.host_of[rank], "pid": self.seen.pids.get(rank), "group": place.group,
-                "seq": place.seq, "op": place.op, "step": None, "frame": None, "state": _state(verdict, rank),
-            }
-            for rank, place in sorted(at.items(), key=lambda item: (item[0] not in culprits, item[0]))
-        ]  # fmt: skip
-        return {
-            "verdict": dict(verdict), "mode": "live", "groups": [], "waits": [], "evidence": [], "stands": stands,
-            "timeline": [], "sources": {"read": 0, "kinds": {}, "unread": [], "ranks": {
-                "seen": seen, "size": self.world.size,
-            }},
-            "notes": [],
-        }  # fmt: skip
-
     def _need(self, counts: Sequence[int]) -> list[int]:
         """Bytes that the ranks of each host take together at the most."""
         size = sum(counts)
         each = 2 * buffer_bytes(calls_of(script(size, self.options.layout), 0)) + world.RANK_OVERHEAD
         return [count * each for count in counts]
+
+
+def unlaunched(command: Sequence[str], started: datetime, faults: Sequence[Fault], code: int | None) -> Record:
+    """The record of a run whose hosts were not all reached: no rank was started."""
+    verdict = judge(faults, ()) if faults else undecided("it was ended before any rank was started")
+    return _record(command, started, verdict, code, [], {"seen": [], "size": None})
+
+
+def _record(
+    command: Sequence[str], started: datetime, verdict: Mapping[str, Any], code: int | None,
+    stands: Sequence[Mapping[str, Any]], ranks: Mapping[str, Any],
+) -> Record:  # fmt: skip
+    body = {
+        "verdict": dict(verdict), "mode": "live", "groups": [], "waits": [], "evidence": [], "stands": list(stands),
+        "timeline": [], "sources": {"read": 0, "kinds": {}, "unread": [], "ranks": dict(ranks)}, "notes": [],
+    }  # fmt: skip
+    found = finding(body)
+    code = exit_code([found.status]) if code is None else code
+    return Record("diagnose", list(command), started, findings=[found], exit_code=code, body=body)
 
 
 def _state(verdict: Mapping[str, Any], rank: int) -> str:

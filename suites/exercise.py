@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from math import isqrt
 from typing import TypeVar
 
@@ -163,7 +163,7 @@ def _order(groups: Sequence[Group], turn: int) -> list[Group]:
 def _pairs(size: int, turn: int) -> Iterator[tuple[int, int]]:
     """A chain through the group, forth or back; then neighbours with each other."""
     line = list(range(size)) if turn % 2 else list(reversed(range(size)))
-    yield from zip(line, line[1:], strict=False)
+    yield from pairwise(line)
     for one in range(0, size - 1, 2):
         yield one, one + 1
         yield one + 1, one

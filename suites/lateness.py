@@ -8,6 +8,7 @@ busy machine it strikes whomever it strikes. May import: the standard library.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +62,4 @@ def judge(entered: Mapping[int, Sequence[Entered]], timeout: float) -> Late | No
 
 def _own_seconds(calls: Sequence[Entered]) -> dict[int, float]:
     """By call: what the rank spent between the call before and this one, the queue for a CPU apart."""
-    return {
-        call.number: (call.entry - before.left - call.waited) / 1e9
-        for before, call in zip(calls, calls[1:], strict=False)
-    }
+    return {call.number: (call.entry - before.left - call.waited) / 1e9 for before, call in itertools.pairwise(calls)}

@@ -12,7 +12,7 @@ from suites.exercise import Scheduled
 from suites.lateness import Entered, Late
 from suites.verdict import Fault, judge
 
-_POSITION = re.compile(r"call (\d+) \((\S+) #(\d+): (\S+)")
+_POSITION = re.compile(r"call (\d+) \((\S+) #(\d+): ([^\s)]+)")
 """As a rank says what it does next; see Scheduled.describe."""
 
 
@@ -71,8 +71,15 @@ def verdict_of(seen: Seen) -> dict[str, Any]:
         return _of_faults(seen)
     if seen.wrong:
         return _of_wrong(seen)
+    if len(seen.entered) < len(seen.host_of):
+        return undecided("the run was ended before all ranks had made all calls")
     late = lateness.judge(seen.entered, seen.timeout)
     return _of_late(seen, late) if late else _nothing(seen)
+
+
+def undecided(why: str) -> dict[str, Any]:
+    """Nobody has said anything."""
+    return _verdict(Seen((), (), 0.0), "undecided", why, "hypothesis")
 
 
 def _of_faults(seen: Seen) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from collectives.dtypes import DTYPES
 from collectives.ops import COLLECTIVES
 from suites.errors import UsageError
 from suites.exercise import LAYOUTS, Group, Scheduled, calls_of
@@ -18,6 +19,9 @@ RENDEZVOUS, RENDEZVOUS_NUMBER = "rendezvous", 0
 POINTS = (RENDEZVOUS, "first", "middle", "last")
 BEFORE_MEETING = ("exit0", "sleep", "raise", "kill", "stop")
 """Faults that need no call."""
+
+
+_LARGE = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,18 @@ def _carries(call: Scheduled, rank: int) -> bool:
     return call.count > 0
 
 
+def _needs_all(call: Scheduled, rank: int) -> bool:
+    """Whether others need what a rank does after all have entered: a part of a large allreduce, which it reduces."""
+    return call.collective == "allreduce" and call.count * DTYPES[call.dtype].itemsize > _LARGE
+
+
 _ANY = _Wanted(lambda call, rank: True, "at all")
 _WANTED = {
     "mismatch-size": _Wanted(_carries, "that carries data"),
     "mismatch-dtype": _Wanted(_carries, "that carries data"),
     "mismatch-root": _Wanted(lambda call, rank: COLLECTIVES[call.collective].rooted, "that has a root"),
     "corrupt": _Wanted(_receives, "in which it receives"),
-    "stop inside": _Wanted(lambda call, rank: call.together, "that nobody leaves before all have entered"),
+    "stop inside": _Wanted(_needs_all, "that needs it until the end"),
 }
 """fault -> calls where it is noticed; all others at any."""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collectives.errors import unknown
 from opsdist_cli.hostoptions import commands, crew_of, host_options, show_output
+from opsdist_cli.injection import InjectIntoLoop
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import (
     Bandwidth,
@@ -52,28 +52,6 @@ class FloorAt(click.ParamType[tuple[float, int]]):
             return parse_bandwidth(rate), parse_size(size)
         except ValueError as error:
             self.fail(str(error), param, ctx)
-
-
-class Inject(click.ParamType[dict[str, Any]]):
-    """`FAULT[:rank=R][,at=K]`."""
-
-    name = "fault"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
-        from suites.jobs.inject import FAULTS, POINTS
-
-        if isinstance(value, dict):
-            return value
-        fault, _, rest = value.partition(":")
-        if fault not in FAULTS:
-            self.fail(unknown("fault", fault, FAULTS), param, ctx)
-        given = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
-        if strange := set(given) - {"rank", "at"}:
-            self.fail(f"'{value}': '{strange.pop()}' is neither rank nor at", param, ctx)
-        rank, at = given.get("rank", "1"), given.get("at", "middle")
-        if not rank.isdecimal() or not (at in POINTS or at.isdecimal()):
-            self.fail(f"'{value}': rank is a number, at is one of {', '.join(POINTS)} or an iteration", param, ctx)
-        return {"fault": fault, "rank": int(rank), "at": at}
 
 
 def nccl_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,7 +107,7 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--timeout", type=Duration(), default=60.0, help="Longest wait without progress. [60s]")
 @click.option("--budget", type=Duration(), help="Time for the whole command; cuts loops that were not asked for.")
 @click.option("--strict", is_flag=True, help="Warnings are failures.")
-@click.option("--inject", type=Inject(), multiple=True, help="FAULT[:rank=R][,at=K]: prove that it is caught.")
+@click.option("--inject", type=InjectIntoLoop(), multiple=True, help="FAULT[:rank=R][,at=K]: prove that it is caught.")
 @json_option
 @click.option("--csv", "csv_path", metavar="FILE", help="Write rows as CSV; - is stdout.")
 @click.option("--junit", "junit_path", metavar="FILE", help="Write JUnit XML; - is stdout.")

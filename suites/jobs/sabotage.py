@@ -101,7 +101,8 @@ class Saboteur:
         if strike.rank == self._rank:
             threading.Thread(target=_stop_when_inside, args=(threading.get_ident(),), daemon=True).start()
             return
-        assert self._pids is not None and self._nodes is not None
+        assert self._pids is not None
+        assert self._nodes is not None
         if self._nodes[strike.rank] != self._context.placement.node:
             time.sleep(_ELSEWHERE_SECONDS)
             return
