@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from opsdist_cli.hostoptions import host_options
+from opsdist_cli.livediagnosis import live, live_options
 from opsdist_cli.output.diagnose import GRAPHS
-from opsdist_cli.params import Duration, json_option, shared_options
+from opsdist_cli.params import json_option, shared_options
 from opsdist_cli.screen import Screen
 from opsdist_cli.typed import command_line
 
@@ -45,12 +45,7 @@ def diagnose() -> None:
     "--timeline", is_flag=False, flag_value="-", metavar="[FILE.json]",
     help="The last collectives a rank; with FILE.json as a trace for Perfetto.",
 )  # fmt: skip
-@click.option("-n", "--ranks", type=click.IntRange(1), metavar="N", help="Live: ranks of the exercise. [as perf]")
-@click.option("--timeout", type=Duration(), default=20.0, help="Live: longest time without progress. [20s]")
-@click.option(
-    "--inject", multiple=True, metavar="FAULT[:rank=R][,at=K][,group=G]", help="Live: prove that it is found."
-)
-@host_options
+@live_options
 @shared_options
 @click.pass_context
 def deadlock(
@@ -92,7 +87,7 @@ def deadlock(
     out = sinks(screen, json=json_path)
     drawn = _drawing(graph)
     trace = _trace(timeline)
-    found = _recorded(screen, paths, timeline is not None) if paths else _live(context, flags)
+    found = _recorded(screen, paths, timeline is not None) if paths else live(screen, flags)
     record = found.record()
     out.write(record)
     _show(screen, record, drawn, timeline, trace)
@@ -106,11 +101,6 @@ def _recorded(screen: Screen, paths: tuple[str, ...], timeline: bool) -> Report:
     started = now()
     with screen.status() as progress:
         return diagnosed(paths, command_line(), started, timeline=timeline, progress=progress)
-
-
-def _live(context: click.Context, flags: dict[str, Any]) -> Report:
-    """The exercise of opsdist's own workers."""
-    context.fail("name what to read: opsdist diagnose deadlock PATH...")
 
 
 def _show(screen: Screen, record: dict[str, Any], drawn: Path | None, timeline: str | None, trace: Path | None) -> None:
