@@ -28,5 +28,10 @@ def _validator(kind: str) -> Draft202012Validator:
 
 def validate(record: Mapping[str, Any]) -> None:
     """Raises jsonschema.ValidationError with the path of what is wrong."""
+    validate_against(record["kind"], record)
+
+
+def validate_against(schema: str, told: Mapping[str, Any]) -> None:
+    """Part of a record, or a record, against the schema of this name; raises as `validate`."""
     # Once through JSON, so that a tuple is judged as the array it becomes.
-    _validator(record["kind"]).validate(json.loads(json.dumps(record)))
+    _validator(schema).validate(json.loads(json.dumps(told)))
