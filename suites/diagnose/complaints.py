@@ -51,10 +51,12 @@ class Complaint:
     remedy: tuple[str, ...]
     order: int
     """In which it was read."""
+    end: bool = False
+    """A launcher tells it of a process that has left: why, the process itself may have said."""
 
     @property
-    def key(self) -> tuple[int, float, int]:
-        return (self.level, float("inf") if self.place.time is None else self.place.time, self.order)
+    def key(self) -> tuple[int, float, bool, int]:
+        return (self.level, float("inf") if self.place.time is None else self.place.time, self.end, self.order)
 
 
 def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
@@ -74,7 +76,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
                 found.append(_of_raised(fact, people, order))
             case Ended():
                 found += _of_ended(fact, people, order, waiting)
-    return sorted(_demoted(found), key=lambda complaint: complaint.key)
+    return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
 
 
 def _of_trouble(fact: Trouble, people: People, order: int) -> Complaint:
@@ -108,10 +110,12 @@ def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None])
         level = Level.TEARDOWN
     elif number == signal.SIGABRT or (person is not None and person in waiting):
         level = Level.CASCADE  # libraries end so what has waited too long
+    elif number is None:
+        level = Level.TRANSPORT  # many reasons end in an exit code, those of others too
     remedy = ("`dmesg | grep -i oom` and the memory limit of the job",) if number == signal.SIGKILL else ()
     yield Complaint(
-        person, fact.place, level, f"its process {ended}", "crashed" if level == Level.INITIATING else None,
-        (Subject("rank", fact.who),), remedy, order,
+        person, fact.place, level, f"its process {ended}", "crashed" if level <= Level.TRANSPORT else None,
+        (Subject("rank", fact.who),), remedy, order, number is None,
     )  # fmt: skip
 
 
@@ -131,11 +135,23 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
+def _explained(found: Sequence[Complaint]) -> list[Complaint]:
+    """An exit code says least of all: nothing where its process says more, or where several left without a word."""
+    heard = {complaint.person for complaint in found if not complaint.end}
+    silent = {complaint.person for complaint in found if complaint.end} - heard
+    return [
+        replace(complaint, level=Level.CASCADE, cause=None)
+        if complaint.end and (complaint.person in heard or len(silent) > 1)
+        else complaint
+        for complaint in found
+    ]
+
+
 def _demoted(found: Sequence[Complaint]) -> Iterable[Complaint]:
     """Who has waited in vain before breaks down because of that, not the other way round."""
     first: dict[int, Complaint] = {}
     for complaint in found:
-        if complaint.person is not None and complaint.level in (Level.TRANSPORT, Level.TIMEOUT):
+        if complaint.person is not None and not complaint.end and complaint.level in (Level.TRANSPORT, Level.TIMEOUT):
             known = first.get(complaint.person)
             if known is None or _earlier(complaint, known):
                 first[complaint.person] = complaint
