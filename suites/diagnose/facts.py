@@ -168,7 +168,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Somebody who sees all members says which have not come to a call. `present` where it says that too."""
+    """Somebody who sees all members says which have not come to a call. `present` where it says that too; alone where
+    somebody says of itself that it has come."""
 
     place: Place
     absent: tuple[Who, ...]
@@ -185,6 +186,10 @@ class Side:
 
     signature: str
     members: tuple[Who, ...]
+
+
+ANOTHER = "another call"
+"""Side of those of whom it is known only that they called something else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,17 @@ May import: facts, people, standing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from suites.diagnose.facts import Disagreement, Fact, Place, Signature
+from suites.diagnose.facts import ANOTHER, Disagreement, Fact, Place, Signature
 from suites.diagnose.people import People
 from suites.diagnose.standing import Standing, Standings
 
 _FIELDS = {"op": "operation", "count": "count", "dtype": "dtype", "operator": "operator", "root": "root"}
+_ONE_CALL = frozenset(("barrier", "allreduce"))
+"""torch makes a barrier of an allreduce of one element, and some of its texts call it so."""
 _MIXED = frozenset(("coalesced", "unknown"))
 """Names that may stand for anything."""
 
@@ -73,6 +76,8 @@ def _sides(standings: Mapping[int, Standing], seq: int) -> list[tuple[Signature,
 
 def differing(one: Signature, other: Signature) -> list[str]:
     """In what two calls contradict each other."""
+    if {one.op, other.op} == _ONE_CALL and {one.count, other.count} <= {None, 1}:
+        return []
     return [
         words
         for name, words in _FIELDS.items()
@@ -105,22 +110,31 @@ def _mismatch(group: str, seq: int, standings: Mapping[int, Standing]) -> Mismat
 
 def _told(facts: Iterable[Fact], people: People) -> list[Mismatch]:
     """By tools that compare. Several ranks tell of one disagreement, each with itself on one side."""
-    merged: dict[tuple[str | None, int | None], dict[str, set[int]]] = {}
-    first: dict[tuple[str | None, int | None], Disagreement] = {}
+    by_call: dict[tuple[str | None, int | None], list[Disagreement]] = defaultdict(list)
     for fact in facts:
-        if not isinstance(fact, Disagreement):
-            continue
-        key = (fact.group, fact.seq)
-        first.setdefault(key, fact)
-        sides = merged.setdefault(key, {})
+        if isinstance(fact, Disagreement):
+            by_call[fact.group, fact.seq].append(fact)
+    return [found for told in by_call.values() if (found := _of_one_call(told, people))]
+
+
+def _of_one_call(told: Sequence[Disagreement], people: People) -> Mismatch | None:
+    sides: dict[str, set[int]] = defaultdict(set)
+    for fact in told:
         for side in fact.sides:
-            members = {number for who in side.members if (number := people.number(who, fact.place.file)) is not None}
-            sides.setdefault(side.signature, set()).update(members)
-    found = []
-    for key, sides in merged.items():
-        fact = first[key]
-        ordered = sorted(sides.items(), key=lambda side: (-len(side[1]), sorted(side[1])))
-        if len(ordered) > 1:
-            told = tuple((signature, frozenset(members)) for signature, members in ordered)
-            found.append(Mismatch(fact.group, fact.seq, fact.op, told, fact.aspect, fact.place))
-    return found
+            numbers = (people.number(who, fact.place.file) for who in side.members)
+            sides[side.signature] |= {number for number in numbers if number is not None}
+    # Who differs from somebody may have said elsewhere what it called itself.
+    known = set().union(*(members for signature, members in sides.items() if signature != ANOTHER))
+    if ANOTHER in sides and sides[ANOTHER] <= known and len(sides) > 2:
+        del sides[ANOTHER]
+    elif ANOTHER in sides:
+        sides[ANOTHER] -= known
+    if len(sides) < 2:
+        return None
+    ordered = sorted(sides.items(), key=lambda side: (-len(side[1]), sorted(side[1])))
+    shown = tuple((signature, frozenset(members)) for signature, members in ordered)
+    first = told[0]
+    found = Mismatch(first.group, first.seq, first.op, shown, first.aspect, first.place)
+    word = ordered[0][0].partition(" ")[0]
+    named = any(fact.op == fact.sides[0].signature.partition(" ")[0] for fact in told if fact.sides)
+    return replace(found, op=word) if named and found.culprits else found

@@ -17,10 +17,8 @@ from itertools import islice
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.torch_speaker import Speaker, speaker
-from suites.diagnose.facts import Disagreement, Fact, Place, Side
+from suites.diagnose.facts import ANOTHER, Disagreement, Fact, Place, Side
 
-ANOTHER = "another call"
-"""Side of those of whom it is known only that they called something else."""
 _CALL = re.compile(
     r"Rank\s{1,9}(?P<rank>\d{1,7})\s{1,9}is running (?:inconsistent )?collective:\s{0,9}"
     r"(?:CollectiveFingerPrint\((?P<print>[^()]{0,2000})|(?P<op>(?!Collective)\w{1,40}))"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suites.diagnose.evidence.torch_detail import ANOTHER, reader
-from suites.diagnose.facts import Disagreement, Who
+from suites.diagnose.evidence.torch_detail import reader
+from suites.diagnose.facts import ANOTHER, Disagreement, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
 
