@@ -2,7 +2,7 @@
 
 What libraries themselves put before their texts stays, since their readers want it: host:pid:tid [device] NCCL,
 [ERROR] HCCL(pid,name):time, [Rank 3], [PG ...], glog's [E424 01:11:21.160832730 file.cpp:629].
-May import: facts, line, names.
+May import: facts, line, names, text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from suites.diagnose.evidence.line import merged
 from suites.diagnose.evidence.names import HOST
+from suites.diagnose.evidence.text import uncoloured
 from suites.diagnose.facts import NOBODY, Who
 
 _MOST = 8
@@ -51,7 +52,6 @@ _LABELS: Mapping[str, str] = {
 _BEFORE_RECORD = re.compile(r"(?P<rank>\d{1,7}): ?(?=\[rank\d|\[[EWIF]\d|\S{1,100}:\d{1,8}:\d{1,8} \[\d)")
 """srun's label where what follows leaves no doubt."""
 _NUMBERED = re.compile("|".join(pattern.replace("?P<rank>", "?:") for pattern in _LABELS.values()))
-_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _LOST_ESCAPES = re.compile(r"^\[\d{1,2}m|\[0m(?!\w)")
 _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates[^\n]*)?")
 _NUMBERS = frozenset(("rank", "pid", "local_rank"))
@@ -102,9 +102,8 @@ class Peeler:
         self._labels = tuple(re.compile(pattern) for pattern in _LABELS.values()) if labelled else (_BEFORE_RECORD,)
 
     def peel(self, text: str) -> Peeled:
-        if "\x1b" in text:
-            text = _COLOURS.sub("", text)
-        elif "[0m" in text:
+        text = uncoloured(text)
+        if "[0m" in text:
             text = _LOST_ESCAPES.sub("", text)
         who, told_time = NOBODY, None
         for label in self._labels:

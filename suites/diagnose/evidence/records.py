@@ -12,7 +12,7 @@ from itertools import pairwise
 _BEGINS = re.compile(
     r"\s*(?:\[(?:rank\d|[EWIF]\d|[EWIF] |ERROR\]|WARNING\]|INFO\]|EVENT\]|DEBUG\]|PG |Rank \d|\d{4}-)"
     r"|[A-Za-z][\w.-]{0,100}:\d{1,8}:\d{1,8} \[|\d{4}-\d\d-\d\d|[EWIF]\d{4} |Traceback |File \""
-    r"|what\(\):|terminate called)"
+    r"|what\(\):|terminate called|(?:srun|slurmstepd|mpirun|prterun): )"
 )
 """What cannot be the rest of another line."""
 

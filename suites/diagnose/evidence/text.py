@@ -19,6 +19,7 @@ LONGEST = 1 << 16
 _NARROWEST = 60
 """Width at which anything breaks lines."""
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\x1b\x08\x0c\x00")) + b"\x7f"
 
 
@@ -68,8 +69,13 @@ def blocks(stream: BinaryIO) -> Iterator[Block]:
 
 def texts(line: bytes) -> list[str]:
     """What one line shows: a progress bar that overwrites itself is several of them."""
-    text = line[:LONGEST].decode("utf-8", "replace").rstrip("\r\n")
+    text = uncoloured(line[:LONGEST].decode("utf-8", "replace")).rstrip("\r\n")
     return [part for part in text.split("\r") if part] if "\r" in text else [text]
+
+
+def uncoloured(text: str) -> str:
+    """Without what only a terminal understands."""
+    return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
 def wrapped_at(head: str) -> int | None:
