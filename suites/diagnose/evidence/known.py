@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 from suites.diagnose.evidence.line import Line, merged
-from suites.diagnose.facts import Class, Fact, Level, Subject, Trouble, Who
+from suites.diagnose.facts import NOBODY, Class, Fact, Level, Subject, Trouble, Who
 
 About = Literal["speaker", "host", "device", "link", "peer", "both", "peer_host", "nobody"]
 
@@ -92,8 +92,10 @@ def _about(about: About, speaker: Who, peer: Who) -> Iterable[Subject]:
     match about:
         case "speaker":
             yield Subject("rank", speaker)
-        case "host":
+        case "host" if speaker.host or speaker.address:
             yield Subject("host", replace(speaker, rank=None, group_rank=None, pid=None, device=None, local_rank=None))
+        case "host" if speaker != NOBODY:
+            yield Subject("rank", speaker)
         case "device":
             yield Subject("device", speaker)
         case "link":

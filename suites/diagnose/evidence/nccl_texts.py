@@ -12,6 +12,8 @@ from suites.diagnose.facts import Level
 _GID = "`show_gids` on both hosts; NCCL_IB_GID_INDEX: the RoCE v2 index of the address that is used"
 _PORT = "`ibstat` and `rdma link` there: every port that is used is Active"
 _PERF = "`ib_write_bw` between the two hosts over the same device"
+_COMPLETION = r"completion (?:from peer (?P<peer_address>[\w.:%-]+?)(?:<\d+>)? )?with (?:status|error)[= ]?(?:\w+\()?"
+"""Then the number."""
 
 ROWS: tuple[Known, ...] = (
     Known(
@@ -27,26 +29,26 @@ ROWS: tuple[Known, ...] = (
     ),
     Known(
         "nccl.completion_12", "completion",
-        r"completion (?:from peer (?P<peer_address>[\w.:%-]+?)(?:<\d+>)? )?with (?:status|error)[= ]?(?:\w+\()?12\b",
-        Level.TRANSPORT, "the other end did not answer, after all retries (error 12)", "transport", "link",
+        _COMPLETION + r"12\b", Level.TRANSPORT, "the other end did not answer, after all retries (error 12)",
+            "transport", "link",
         (_GID, _PORT, _PERF),
     ),
     Known(
-        "nccl.completion_4", "completion", r"completion.{0,120}with (?:status|error)[= ]?(?:\w+\()?4\b",
+        "nccl.completion_4", "completion", _COMPLETION + r"4\b",
         Level.TRANSPORT, "the card may not read the memory (error 4): registration, ACS or IOMMU", "transport", "host",
         ("`opsdist checks pcie.acs_on`, `opsdist info -t pcie` on that host",),
     ),
     Known(
-        "nccl.completion_1", "completion", r"completion.{0,120}with (?:status|error)[= ]?(?:\w+\()?1\b",
+        "nccl.completion_1", "completion", _COMPLETION + r"1\b",
         Level.TRANSPORT, "a message of another length than expected (error 1): MTU, or ranks that differ", "transport",
         "link", ("the MTU on both ends and of the switches between",),
     ),
     Known(
-        "nccl.completion_5", "completion", r"completion.{0,120}with (?:status|error)[= ]?(?:\w+\()?5\b",
+        "nccl.completion_5", "completion", _COMPLETION + r"5\b",
         Level.CASCADE, "what was under way on a connection that had failed",
     ),
     Known(
-        "nccl.completion", "completion", r"Got completion.{0,160}with (?:status|error)", Level.TRANSPORT,
+        "nccl.completion", "completion", "Got " + _COMPLETION, Level.TRANSPORT,
         "a transfer over RDMA has failed", "transport", "link", (_PORT, _PERF),
     ),
     Known(
@@ -135,7 +137,8 @@ ROWS: tuple[Known, ...] = (
     ),
     Known(
         "nccl.refused", "refused",
-        r"[Cc]onnect(?:ion)?(?: to (?P<peer_address>[\w.:%-]+?)(?:<\d+>)?)?.{0,80}[Rr]efused",
+        r"[Cc]onnect(?:ion)?\b(?:.{0,40}? to (?P<peer_address>[0-9A-Fa-f.:%]{3,60}\b|[\w.-]{3,255})(?:<\d+>)?)?"
+        r".{0,80}[Rr]efused",
         Level.TRANSPORT, "the other end's address refuses the connection", "transport", "link",
         ("the address: an interface that others reach? a firewall? is the process there alive?",),
     ),

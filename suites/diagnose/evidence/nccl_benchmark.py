@@ -1,0 +1,31 @@
+"""What nccl-tests (and rccl-tests) say when they fail: the texts of its src/common.cu.
+
+May import: facts, known.
+"""
+
+from __future__ import annotations
+
+from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.facts import Level
+
+_HOST = r"(?:^|(?P<host>[\w.-]{1,255}): )Test (?:CUDA|HIP) failure \S{1,200}:\d{1,6} '"
+ROWS = (
+    Known("nccl_tests.ordinal", "invalid device ordinal", _HOST + "invalid device ordinal", Level.INITIATING,
+          "more ranks than visible GPUs on a host", "config", "host",
+          ("ranks a host times GPUs a rank (-g), and CUDA_VISIBLE_DEVICES, against `nvidia-smi -L`",)),
+    Known("nccl_tests.memory", "out of memory", _HOST + "out of memory", Level.INITIATING, "the memory of a GPU is "
+        "full",
+          "resource", "host", ("`nvidia-smi` there: other processes on the GPU; then a smaller largest size (-e)",)),
+    Known("nccl_tests.device", " failure ", _HOST + r"(?P<why>[^']{1,200})", Level.INITIATING, "a call of CUDA "
+        "failed: {why}",
+          "crashed", "host", ("`nvidia-smi` and `dmesg | grep -i xid` there",)),
+    Known("nccl_tests.nccl", "Test NCCL failure", r"Test NCCL failure", Level.CASCADE, "a call of NCCL failed",
+          remedy=("NCCL_DEBUG=WARN: the first WARN line says which call",)),
+    Known("nccl_tests.wrong", "Out of bounds values", r"Out of bounds values : (?P<count>[1-9]\d{0,15})",
+          Level.INITIATING, "{count} values were wrong after a collective", "corrupt", "nobody",
+          ("run again with fewer ranks, to find the one",)),
+)  # fmt: skip
+
+
+def reader() -> KnownTexts:
+    return KnownTexts(ROWS)
