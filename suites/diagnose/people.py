@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from suites.diagnose.facts import Call, Ended, Fact, Group, Identity, Raised, Seen, Setting, Stack, Track, Trouble, Who
 
 _SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
-_WORLD = frozenset(("default_pg", "0", "world"))
+UNNAMED = "default"
+"""Group of those who tell a rank and no group: the world, unless their numbers show that it cannot be one group."""
+_WORLD = frozenset(("default_pg", "0", "world", UNNAMED))
 """Groups whose ranks are the world's, by how they are named."""
 
 

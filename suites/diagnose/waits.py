@@ -8,18 +8,19 @@ May import: facts, graph, people, standing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suites.diagnose.facts import Absent, Call, Fact, Waiting
+from suites.diagnose.facts import Absent, Call, Fact, Waiting, Who
 from suites.diagnose.graph import Wait
-from suites.diagnose.people import People
+from suites.diagnose.people import UNNAMED, People
 from suites.diagnose.standing import Standing, Standings
 
 _SYNCHRONISING = frozenset(
     ("allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "barrier")
 )
 """Nobody comes out of these before all have come in."""
+COLLECTIVES = _SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 
 @dataclass(slots=True)
@@ -40,11 +41,15 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
     for group, standings in table.items():
         _of_collectives(group, standings, people, telling, found)
     _of_messages(table, people, telling, found)
+    came: dict[Hashable, set[int]] = defaultdict(set)
     for fact in facts:
         if isinstance(fact, Waiting):
             _said(fact, people, telling, found)
-        elif isinstance(fact, Absent):
-            _watched(fact, people, found)
+        elif isinstance(fact, Absent) and not fact.absent:
+            came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
+    for fact in facts:
+        if isinstance(fact, Absent):
+            _watched(fact, people, came[fact.group, fact.seq, fact.op], found)
     return found
 
 
@@ -61,6 +66,8 @@ def _of_collectives(
     for person, standing in standings.items():
         if standing.front is not None:
             by_front[standing.front].add(person)
+    if group == UNNAMED and by_front and max(by_front) - min(by_front) > 1:
+        return  # these may be calls of groups that count apart
     everybody = members(group, people, standings)
     for seq, waiters in by_front.items():
         op = _operation(standings, waiters, seq)
@@ -170,14 +177,21 @@ def _said(fact: Waiting, people: People, telling: Set[int], found: Waits) -> Non
             )
 
 
-def _watched(fact: Absent, people: People, found: Waits) -> None:
-    absent = {number for who in fact.absent if (number := people.number(who)) is not None}
-    present = {number for who in fact.present if (number := people.number(who)) is not None}
+def _watched(fact: Absent, people: People, came: Set[int], found: Waits) -> None:
+    """Who says itself that it was there is not to be called missing: one of the two is wrong."""
+    absent = _numbers(fact.absent, people)
+    present = _numbers(fact.present, people)
     if not present and fact.group:
         present = set(people.members(fact.group) or ())
     if not present:
         present = set(range(len(people.persons)))
-    if absent and present - absent:
+    present -= absent
+    absent -= came
+    if absent and present:
         found.sure.append(
-            Wait(frozenset(present - absent), frozenset(absent), fact.group, fact.seq, fact.op, "a watcher misses it")
+            Wait(frozenset(present), frozenset(absent), fact.group, fact.seq, fact.op, "a watcher misses it")
         )
+
+
+def _numbers(some: Iterable[Who], people: People) -> set[int]:
+    return {number for who in some if (number := people.number(who)) is not None}

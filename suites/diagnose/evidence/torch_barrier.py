@@ -20,6 +20,7 @@ _FAILED = re.compile(
     r"\[Rank (?P<own>\d{1,7})\]:\s{0,9}Ranks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier"
 )
 _OLD_FAILED = re.compile(r"\bRanks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier")
+_REACHED = re.compile(r"\bRank (?P<own>\d{1,7}) successfully reached monitoredBarrier")
 _MOST_RANKS = 1 << 17
 
 TEXTS = (
@@ -46,12 +47,16 @@ TEXTS = (
 
 @dataclass(slots=True)
 class MonitoredBarrier:
-    """Reads rank 0's report."""
+    """Reads rank 0's report, and who says that it came."""
 
-    wakes: tuple[str, ...] = ("failed to pass monitored",)
+    wakes: tuple[str, ...] = ("failed to pass monitored", "successfully reached monitored")
     awake: bool = False
 
     def feed(self, line: Line) -> Iterable[Fact]:
+        if reached := _REACHED.search(line.text):
+            said = replace(speaker(line), group_rank=int(reached["own"]))
+            yield said.fact(line.place())
+            yield Absent(line.place(), (), (said.member,), said.key, None, "barrier", said.member)
         found = _FAILED.search(line.text) or _OLD_FAILED.search(line.text)
         if found is None:
             return

@@ -72,4 +72,10 @@ def test_ranks_of_another_group() -> None:
 def test_those_who_wait_blame_nobody(line: str, level: Level, name: str) -> None:
     (trouble,) = of(Trouble, told(texts(), line))
     assert (trouble.level, trouble.cause, trouble.about, trouble.known_as) == (level, None, (), name)
-    assert not told(reader(), line)
+    assert not any(found.absent for found in of(Absent, told(reader(), line)))
+
+
+def test_who_says_that_it_came_is_told_as_present() -> None:
+    line = "[rank2]: RuntimeError: Rank 2 successfully reached monitoredBarrier, but received errors from rank 0."
+    (found,) = of(Absent, told(reader(), line))
+    assert (found.absent, [who.group_rank for who in found.present], found.op) == ((), [2], "barrier")
