@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from suites.diagnose.complaints import Complaint, complaints
-from suites.diagnose.facts import Call, Class, Ended, Fact, Level, Seen, Subject, Who
+from suites.diagnose.devices import shared_devices
+from suites.diagnose.facts import Call, Class, Ended, Fact, Level, Seen, Stack, Subject, Unread, Who
 from suites.diagnose.graph import Ends, Wait, ends, reaching
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.next_checks import NEXT
@@ -21,7 +22,7 @@ from suites.diagnose.sharing import shared_device
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.standing import Standing, Standings, standings, telling
 from suites.diagnose.verdict import At, Confidence, Verdict
-from suites.diagnose.waits import Waits, blockers, members, order_waits, waits
+from suites.diagnose.waits import COLLECTIVES, Waits, blockers, members, order_waits, waits
 from suites.diagnose.words import call, counted, everybody, somebody, verb
 
 
@@ -62,9 +63,8 @@ def case_of(facts: Sequence[Fact]) -> Case:
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
     found = waits(facts, people, table, tell)
-    return Case(
-        facts, people, table, tell, found, ends(found.sure), complaints(facts, people), mismatches(facts, people, table)
-    )
+    told = sorted((*complaints(facts, people), *shared_devices(facts, people)), key=lambda complaint: complaint.key)
+    return Case(facts, people, table, tell, found, ends(found.sure), told, mismatches(facts, people, table))
 
 
 def judge(case: Case) -> Verdict:
@@ -108,7 +108,7 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
     waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen]))
     at = _decisive(case, roots, edges)
     own = [complaint for complaint in case.complaints if complaint.person in roots]
-    cause = next((c for c in own if c.cause and c.level == Level.INITIATING), None)
+    cause = next((c for c in own if c.cause and (c.end or c.level == Level.INITIATING)), None)
     if cause is None and name == "stuck":
         cause = next((c for c in own if c.cause and c.level == Level.TRANSPORT), None)
     victims = f"{counted(len(waiting), 'rank')} {verb(waiting, 'waits', 'wait')} for {verb(roots, 'it', 'them')}"
@@ -191,9 +191,14 @@ def _decisive(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | 
 
 
 def _circular(case: Case) -> Verdict | None:
-    if not case.ends.cycles:
-        return None
-    return _cycle(case, case.ends.cycles[0], case.waits.sure)
+    circle = next((one for one in case.ends.cycles if not _one_collective(one, case.waits.sure)), None)
+    return None if circle is None else _cycle(case, circle, case.waits.sure)
+
+
+def _one_collective(circle: frozenset[int], edges: Sequence[Wait]) -> bool:
+    """Inside of one ranks wait for each other by its plan: that all of them do is no circle of the program's making."""
+    inner = {(wait.group, wait.seq, wait.op) for wait in edges if wait.waiters & circle and wait.waited & circle}
+    return len(inner) == 1 and all(group is not None and op in COLLECTIVES for group, _, op in inner)
 
 
 def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
@@ -344,8 +349,10 @@ def _op(standing: Standing, seq: int | None) -> str | None:
 
 def _nothing(case: Case) -> Verdict | None:
     """Evidence was seen, and nobody waits or complains."""
-    seen = any(isinstance(fact, Seen) for fact in case.facts)
-    if not seen or case.waits.waiters or _anywhere(case) or case.complaints:
+    seen = {fact.place.file for fact in case.facts if isinstance(fact, Seen)}
+    # Stacks are taken of what hangs, and what was seen in part does not show that nothing is wrong.
+    doubtful = any(isinstance(fact, Stack) or (isinstance(fact, Unread) and fact.file in seen) for fact in case.facts)
+    if not seen or doubtful or case.waits.waiters or _anywhere(case) or case.complaints:
         return None
     silent = _silent(case)
     if silent:
@@ -388,11 +395,15 @@ JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
 )  # fmt: skip
 
 
+_OF_PROCESSES = frozenset(("missing", "crashed", "stuck"))
+"""What happens to processes, and so to all of a host at once."""
+
+
 def _completed(case: Case, verdict: Verdict) -> Verdict:
     """With those who cannot be excluded, whole hosts, and what to do next."""
     suspects = verdict.suspects or (case.unseen if verdict.name != "none" else frozenset())
     suspects |= case.unsure & (case.ends.roots | ends(order_waits(case.table, case.people)).roots)
-    about = verdict.about or _host(case, verdict.culprits)
+    about = verdict.about or (_host(case, verdict.culprits) if verdict.name in _OF_PROCESSES else ())
     own = verdict.initiating.remedy if verdict.initiating else ()
     checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))
     return replace(

@@ -15,7 +15,7 @@ from suites.diagnose.facts import Fact, Group, Identity, Setting, Who
 
 _ENTRY = re.compile(
     r"Entry-HcclCommInit\w{0,40}: ?ranks\[(?P<size>\d{1,7})\], ?rank\[(?P<rank>\d{1,10})\], ?rootinfo: ?host ip"
-    r"\[(?P<root>[^\]]{1,80})\].{0,120}?identifier\[(?P<name>[^\]]{1,200})\](?:.{0,40}deviceLogicId\[(?P<device>\d{1,5})\])?"
+    r"\[(?P<root>[^\]]{1,80})\].{0,120}?identifier\[(?P<name>[^\]]{1,200})\]"
 )
 _TABLE = re.compile(
     r"Entry-HcclCommInitClusterInfo\w{0,20}: ?clusterInfo\[(?P<path>[^\]]{1,400})\], ?rank\[(?P<rank>\d{1,7})\]"
@@ -46,10 +46,8 @@ def entered(line: Line, processes: Processes) -> Iterable[Fact]:
         process.communicators[name] = rank
         process.last = name
         yield Group(name, line.place(), size=int(found["size"]))
-        who = replace(line.who, group=name, group_rank=rank)
-        yield Identity(
-            who if who.device or not found["device"] else replace(who, device=f"npu{found['device']}"), line.place()
-        )
+        # Its deviceLogicId counts the NPUs that the process may see: it names none.
+        yield Identity(replace(line.who, group=name, group_rank=rank), line.place())
     elif found := _TABLE.search(line.text):
         yield Identity(replace(line.who, rank=int(found["rank"])), line.place())
 
