@@ -1,0 +1,9 @@
+"""All cases, by who speaks in them."""
+
+from __future__ import annotations
+
+from tests.suites.diagnose.cases import dump_inputs, hccl_inputs, nccl_inputs, other_inputs, torch_inputs
+
+CASES = (
+    *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *other_inputs.CASES,
+)  # fmt: skip
