@@ -18,7 +18,6 @@ from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.people import People, meet
 from suites.diagnose.settings import differing_settings
-from suites.diagnose.sharing import shared_device
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.standing import Standing, Standings, standings, telling
 from suites.diagnose.verdict import At, Confidence, Verdict
@@ -218,11 +217,6 @@ def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
     )  # fmt: skip
 
 
-def _shared(case: Case) -> Verdict | None:
-    """Two ranks on one device."""
-    return shared_device(case.facts, case.people)
-
-
 def _initiated(case: Case) -> Verdict | None:
     """Somebody complains of what is their own."""
     first = next((c for c in case.complaints if c.level == Level.INITIATING and c.cause), None)
@@ -390,7 +384,7 @@ def _undecided(case: Case) -> Verdict:
 
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _shared, _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
+    _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
     _joined, _nothing,
 )  # fmt: skip
 
