@@ -1,6 +1,6 @@
 """Engine: what runs plans on one rank. portable.py does it in Python over a Transport, native/ in C over shared memory.
 
-May import: schedule, communicator, dtypes, transport.base's words.
+May import: schedule, communicator, dtypes, recorder, transport.base's words.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from collectives.communicator import Stamps, Sync, Work
 from collectives.dtypes import Array
+from collectives.recorder import Recorder
 from collectives.schedule import Plan
 from collectives.transport.base import CallTag
 
@@ -31,11 +32,12 @@ class Channel(Protocol):
         operator: str,
         call: CallTag,
         footprint: int = 0,
+        name: int = 0,
     ) -> Program:
         """Resolve the plan's spans; peers are members of the group. Each run gets the call's next number.
 
         `footprint` is what all ranks together read or write at the least, in bytes: what does not fit into the caches
-        may as well go past them.
+        may as well go past them. `name` is what the call is recorded as.
         """
 
     def run(self, program: Program) -> None:
@@ -57,6 +59,7 @@ class Engine(Protocol):
     """Inside a host; between hosts it is TCP in any case."""
     rank: int
     size: int
+    recorder: Recorder
 
     @property
     def registered(self) -> int:
@@ -65,8 +68,8 @@ class Engine(Protocol):
     def allocate(self, count: int, dtype: np.dtype[Any]) -> Array:
         """Memory that this engine moves best. Raises ResourceError."""
 
-    def channel(self, group: int, ranks: Sequence[int]) -> Channel:
-        """A group of world ranks, this one among them. Nothing is sent."""
+    def channel(self, group: int, ranks: Sequence[int], name: int = 0) -> Channel:
+        """A group of world ranks, this one among them, recorded under a name. Nothing is sent."""
 
     def overhead(self, iterations: int) -> Stamps: ...
 

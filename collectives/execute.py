@@ -2,18 +2,19 @@
 
 Binding resolves every span to a view once; running then only starts steps and lets messages move. An Execution is a
 state machine, so that several calls can be under way at once; `progress.py` drives them.
-May import: schedule, dtypes, transport.base, numpy.
+May import: schedule, dtypes, recorder, transport.base, numpy.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from collectives.dtypes import Array, fold
+from collectives.recorder import Record
 from collectives.schedule import Buffer, Fold, Message, Plan, Span, Step
 from collectives.transport.base import Bytes, CallTag, Incoming, Outgoing, Payload, Pending, Transport
 
@@ -167,11 +168,20 @@ class _FoldSink:
 
 
 class Execution:
-    """One run of a bound plan."""
+    """One run of a bound plan. `enter` has it recorded when it begins to run."""
 
-    def __init__(self, bound: BoundPlan, transport: Transport, call: CallTag, operator: str, divisor: int) -> None:
+    def __init__(
+        self,
+        bound: BoundPlan,
+        transport: Transport,
+        call: CallTag,
+        operator: str,
+        divisor: int,
+        enter: Callable[[], Record] | None = None,
+    ) -> None:
         self.call, self.operator = call, operator
-        self._bound, self._transport, self._divisor = bound, transport, divisor
+        self._bound, self._transport, self._divisor, self._enter = bound, transport, divisor, enter
+        self._record: Record | None = None
         self._index = -1
         self._pending: Pending | None = None
         self.error: BaseException | None = None
@@ -186,10 +196,25 @@ class Execution:
         while not self.done and (self._pending is None or not self._pending.left):
             self._index += 1
             self._pending = None
+            self._note()
             if self._index < len(self._bound.steps):
                 self._pending = self._start(self._bound.steps[self._index])
             entered = True
         return entered
+
+    def fail(self, error: Exception) -> None:
+        """It does not go on."""
+        self.error = error
+        if self._record:
+            self._record.leave(error)
+
+    def _note(self) -> None:
+        if self._index == 0 and self._enter:
+            self._record = self._enter()
+        if self._record and self._index < len(self._bound.steps):
+            self._record.at_step(self._index)
+        elif self._record:
+            self._record.leave(None)
 
     def release(self, peer: int, length: int) -> None:
         self._transport.release(self.call.group, peer, length)

@@ -15,12 +15,20 @@ from collectives.errors import RendezvousError
 from collectives.native.engine import open_native
 from collectives.placement import Placement
 from collectives.portable import PortableEngine
+from collectives.recorder import Recorder
 from collectives.rendezvous import Store
 from collectives.secrets import secret
 from collectives.world import meet
 
 
-def join(placement: Placement, store: Store, token: str, timeout: float, address: str | None) -> Engine:
+def join(
+    placement: Placement,
+    store: Store,
+    token: str,
+    timeout: float,
+    address: str | None,
+    recorder: Recorder | None = None,
+) -> Engine:
     """Say hello, prove the world, connect. `address` is where other hosts reach this one, by default that from which
     the store is reached. Raises RendezvousError, ResourceError."""
     world = meet(store, "world", placement, timeout, without=native.unavailable())
@@ -30,11 +38,13 @@ def join(placement: Placement, store: Store, token: str, timeout: float, address
         reason, _, _ = str(world[without[0]]["without"]).partition("; ")
         here = f"ipc://@opsdist-{secret(token, 'wire'):016x}-{placement.rank}-{os.getpid()}"
         bind = any_port(address) if address else here
-        return _portable(placement, store, token, timeout, f"rank {without[0]}: {reason}", bind)
-    return open_native(placement, store, token, timeout, address)
+        return _portable(placement, store, token, timeout, f"rank {without[0]}: {reason}", bind, recorder)
+    return open_native(placement, store, token, timeout, address, recorder)
 
 
-def _portable(placement: Placement, store: Store, token: str, timeout: float, why: str, bind: str) -> Engine:
+def _portable(
+    placement: Placement, store: Store, token: str, timeout: float, why: str, bind: str, recorder: Recorder | None
+) -> Engine:
     from collectives.progress import Engine as Progress
     from collectives.transport.streams import Streams
     from collectives.transport.zmq import ZmqWire
@@ -47,4 +57,4 @@ def _portable(placement: Placement, store: Store, token: str, timeout: float, wh
         raise
     wire.connect(addresses)
     streams = Streams(placement.rank, placement.world_size, wire, secret(token, "run"))
-    return PortableEngine(Progress(streams, timeout), why)
+    return PortableEngine(Progress(streams, timeout), why, recorder)

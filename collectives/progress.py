@@ -150,7 +150,7 @@ class Engine:
         self._failed = self._failed or error
         for execution in self._active:
             if not execution.done:
-                execution.error = error
+                execution.fail(error)
         self._active = []
 
     def _timed_out(self, execution: Execution) -> TransportTimeout:

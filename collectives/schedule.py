@@ -92,6 +92,16 @@ class Step:
     receives: tuple[Receive, ...] = ()
     folds: tuple[Fold, ...] = ()
 
+    def sources(self) -> set[int]:
+        """Peers that messages come from."""
+        operands = (operand for fold in self.folds for operand in fold.operands)
+        peers = {operand.peer for operand in operands if isinstance(operand, Message)}
+        return peers.union(receive.peer for receive in self.receives)
+
+    def targets(self) -> set[int]:
+        """Peers that messages go to."""
+        return {send.peer for send in self.sends}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

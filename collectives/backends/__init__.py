@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collectives.communicator import Communicator
     from collectives.placement import Placement
+    from collectives.recorder import Recorder
     from collectives.rendezvous import Store
 
 BACKENDS: dict[str, str] = {
@@ -47,9 +48,16 @@ class Backend(Protocol):
         """Why it has no such call, or None. Answered before a rank starts, so without loading the library."""
 
     def open(
-        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+        self,
+        placement: Placement,
+        store: Store,
+        token: str,
+        timeout: float,
+        address: str | None = None,
+        recorder: Recorder | None = None,
     ) -> Communicator:
-        """Join the world. `address` is where this host is reached by others. Raises RendezvousError."""
+        """Join the world. `address` is where this host is reached by others; `recorder` is where calls are recorded, by
+        a backend that does. Raises RendezvousError."""
 
 
 def backend_named(name: str) -> Backend:

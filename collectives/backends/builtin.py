@@ -21,6 +21,7 @@ from collectives.errors import UsageError
 from collectives.join import join
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
+from collectives.recorder import Named, Recorder
 from collectives.rendezvous import Store
 from collectives.schedule import Plan, Receive, Send, Shape, Span, Step
 from collectives.secrets import secret
@@ -48,6 +49,15 @@ class BuiltinCall:
         return self._channel.time(programs, iterations, sync, batch, self._barrier())
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two ranks of the world, the first of which sends to the second, and what they are recorded as."""
+
+    ranks: tuple[int, int]
+    label: int
+    channel: Channel
+
+
 class BuiltinCommunicator:
     """A group of ranks over an engine. `ranks` are the members' ranks in the world, in order."""
 
@@ -60,9 +70,10 @@ class BuiltinCommunicator:
         self.size = len(self._ranks)
         self._token, self._name = token, name
         self._group = secret(token, name)
-        self._channel = engine.channel(self._group, self._ranks)
+        self._label = engine.recorder.group(name, self._ranks)
+        self._channel = engine.channel(self._group, self._ranks, self._label)
         self._lock = threading.Lock()
-        self._pairs: dict[tuple[int, int], Channel] = {}
+        self._pairs: dict[tuple[int, int], _Pair] = {}
         self._children: dict[tuple[int, ...], int] = {}
         self._close = close
         self._barrier: Program | None = None
@@ -101,7 +112,13 @@ class BuiltinCommunicator:
             self._group, 0, list(COLLECTIVES).index(collective), list(OPERATORS).index(operator),
             list(DTYPES).index(name_of(dtype)), root, binding.count,
         )  # fmt: skip
-        program = self._channel.bind(chosen.plan(shape), send, recv, dtype, operator, tag, binding.footprint)
+        plan, row = chosen.plan(shape), binding.row
+        named = Named(
+            self._label, collective, algorithm, name_of(dtype), operator if row.reduces else None,
+            root if row.rooted else None, binding.count, binding.nbytes,
+        )  # fmt: skip
+        label = self.engine.recorder.program(named, plan, self._ranks, self.rank)
+        program = self._channel.bind(plan, send, recv, dtype, operator, tag, binding.footprint, label)
         return BuiltinCall(self._channel, program, self._barrier_program, algorithm, why)
 
     def allreduce(self, send: Array, recv: Array | None = None, operator: str = "sum") -> Array:
@@ -127,15 +144,23 @@ class BuiltinCommunicator:
         array = send if send is not None else recv
         assert array is not None
         # Every ordered pair is a group of its own, so point-to-point calls of different pairs are independent.
-        group = secret(self._token, f"{self._name} {source}>{target}")
+        name = f"{self._name} {source}>{target}"
+        group = secret(self._token, name)
         kind = list(COLLECTIVES).index("sendrecv")
         tag = CallTag(group, 0, kind, 0, list(DTYPES).index(name_of(dtype)), 0, len(array))
         with self._lock:
-            channel = self._pairs.get((source, target))
-            if channel is None:
-                pair = (self._ranks[source], self._ranks[target])
-                channel = self._pairs[source, target] = self.engine.channel(group, pair)
-        channel.run(channel.bind(plan, send, recv, dtype, "sum", tag))
+            pair = self._pairs.get((source, target)) or self._open_pair(source, target, group, name)
+            self._pairs[source, target] = pair
+        collective, peer = ("send", pair.ranks[1]) if send is not None else ("recv", pair.ranks[0])
+        count, nbytes = len(array), array.nbytes
+        named = Named(pair.label, collective, "direct", name_of(dtype), None, None, count, nbytes, peer)
+        label = self.engine.recorder.program(named, plan, pair.ranks, int(send is None))
+        pair.channel.run(pair.channel.bind(plan, send, recv, dtype, "sum", tag, 0, label))
+
+    def _open_pair(self, source: int, target: int, group: int, name: str) -> _Pair:
+        ranks = (self._ranks[source], self._ranks[target])
+        label = self.engine.recorder.group(name, ranks)
+        return _Pair(ranks, label, self.engine.channel(group, ranks, label))
 
     def group(self, ranks: Sequence[int]) -> BuiltinCommunicator:
         members = tuple(ranks)
@@ -155,7 +180,9 @@ class BuiltinCommunicator:
             shape = Shape(self.rank, self.size, (), ())
             tag = CallTag(self._group, 0, kind, 0, list(DTYPES).index("uint8"), 0, 0)
             plan = algorithm_named("barrier", algorithm).plan(shape)
-            self._barrier = self._channel.bind(plan, None, None, DTYPES["uint8"], "sum", tag)
+            named = Named(self._label, "barrier", algorithm, "uint8", None, None, 0, 0)
+            label = self.engine.recorder.program(named, plan, self._ranks, self.rank)
+            self._barrier = self._channel.bind(plan, None, None, DTYPES["uint8"], "sum", tag, 0, label)
         return self._barrier
 
     def overhead(self, iterations: int) -> Stamps:
@@ -190,10 +217,16 @@ class BuiltinBackend:
         return None
 
     def open(
-        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+        self,
+        placement: Placement,
+        store: Store,
+        token: str,
+        timeout: float,
+        address: str | None = None,
+        recorder: Recorder | None = None,
     ) -> BuiltinCommunicator:
         """Meet the others, prove that the world is the one asked for, and connect by the best engine that all have."""
-        engine = join(placement, store, token, timeout, address)
+        engine = join(placement, store, token, timeout, address, recorder)
         return BuiltinCommunicator(engine, range(placement.world_size), token, "world", engine.close)
 
 

@@ -47,16 +47,18 @@ class World:
     """The regions of all ranks of a host, by their addresses here, how patiently its ranks wait, and its last cache.
 
     Those of ranks of other hosts are 0. A program whose memory cannot stay in `cache` bytes from one run to the next
-    stores past the caches.
+    stores past the caches. Calls leave their records in `ring`, where there is one (see collectives/ring.py).
     """
 
-    def __init__(self, rank: int, regions: list[int], length: int, spins: int, yields: int, cache: int) -> None: ...
+    def __init__(
+        self, rank: int, regions: list[int], length: int, spins: int, yields: int, cache: int, ring: Buffer | None
+    ) -> None: ...
 
 class Channel:
     """A group: its inbox lies at `place` in this rank's region. Raises OSError when there are too many groups."""
 
     def __init__(
-        self, world: World, key: int, members: list[int], me: int, place: int, eager: int, direct: int
+        self, world: World, key: int, members: list[int], me: int, place: int, eager: int, direct: int, name: int
     ) -> None: ...
     def connect(self, member: int, descriptor: int) -> None:
         """Reach a member on another host by a connected, non-blocking socket, which is the channel's from now on.
@@ -82,8 +84,9 @@ class Program:
         signature: int,
         count: int,
         footprint: int,
+        name: int,
     ) -> None: ...
-    def run(self, sequence: int, timeout: float) -> tuple[Any, ...] | None:
+    def run(self, sequence: int, timeout: float, frame: int) -> tuple[Any, ...] | None:
         """Run as the call of this number. None, or how it ended otherwise; `timeout` is in seconds without progress."""
 
 def time(
@@ -94,6 +97,7 @@ def time(
     stamps: Any,
     sequence: int,
     timeout: float,
+    frame: int,
 ) -> tuple[int, tuple[Any, ...] | None]:
     """The timed loop: the number of the next call, and how it ended. `stamps` takes (samples, 2) int64, in ns."""
 
@@ -110,6 +114,9 @@ def overhead(iterations: int, stamps: Any) -> None:
     """The timed loop around nothing."""
 
 def inbox_length(members: int, eager: int) -> int: ...
+def ticks() -> int | None:
+    """The counter that records are stamped with, which runs evenly on all cores; None where this CPU has none."""
+
 def time_foreign(
     function: int,
     calls: list[tuple[int, ...]],

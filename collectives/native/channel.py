@@ -59,13 +59,13 @@ class _Work:
 class NativeChannel:
     """A group. Its calls run one at a time: at once where nothing is under way, else in turn in the background."""
 
-    def __init__(self, engine: NativeEngine, group: int, ranks: Sequence[int]) -> None:
+    def __init__(self, engine: NativeEngine, group: int, ranks: Sequence[int], name: int = 0) -> None:
         self._engine, self._group, self._ranks = engine, group, list(ranks)
         self._member = self._ranks.index(engine.rank)
         inbox = engine.region.take(_core.inbox_length(len(self._ranks), engine.eager))
         try:
             self._core = _core.Channel(
-                engine.world, group, self._ranks, self._member, inbox, engine.eager, engine.direct
+                engine.world, group, self._ranks, self._member, inbox, engine.eager, engine.direct, name
             )
         except OSError as error:
             if error.errno != errno.ENOSPC:
@@ -92,25 +92,28 @@ class NativeChannel:
         operator: str,
         call: CallTag,
         footprint: int = 0,
+        name: int = 0,
     ) -> _Program:
         scratch = self._engine.allocate(plan.scratch, dtype) if plan.scratch else None
         buffers = (_bytes(send), _bytes(recv), _bytes(scratch))
         bound = _core.Program(
             self._core, words(plan, self._member, dtype.itemsize), buffers, list(DTYPES).index(name_of(dtype)),
-            list(OPERATORS).index(operator), len(self._ranks) if operator == "avg" else 1, _signature(call),
-            call.count, footprint,
+            list(OPERATORS).index(operator), len(self._ranks) if operator == "avg" else 1, call.word,
+            call.count, footprint, name,
         )  # fmt: skip
         far = {member for member in partners(plan, self._member) if self._ranks[member] in self._engine.far}
         return _Program(bound, scratch, frozenset(far))
 
     def run(self, program: _Program) -> None:
         self._refuse_running(program)
-        self._in_turn(lambda: self._execute(program))
+        frame = self._engine.recorder.frame()
+        self._in_turn(lambda: self._execute(program, frame))
 
     def start(self, program: _Program) -> Work:
         self._refuse_running(program)
+        frame = self._engine.recorder.frame()
         with self._order:
-            program.latest = self._submit(lambda: self._execute(program))
+            program.latest = self._submit(lambda: self._execute(program, frame))
             return _Work(program.latest)
 
     def time(self, programs: Sequence[_Program], iterations: int, sync: Sync, batch: int, barrier: _Program) -> Stamps:
@@ -120,11 +123,14 @@ class NativeChannel:
             self.run(barrier)
         stamps = np.empty((-(-iterations // batch), 2), np.int64)
         bounds = [program.bound for program in programs]
+        frame = self._engine.recorder.frame()
 
         def loop() -> None:
             self._connect(frozenset[int]().union(*(program.far for program in (*programs, barrier))))
             timeout = self._engine.timeout
-            self._sequence, ended = _core.time(bounds, before, iterations, batch, stamps, self._sequence, timeout)
+            self._sequence, ended = _core.time(
+                bounds, before, iterations, batch, stamps, self._sequence, timeout, frame
+            )
             self._judge(ended)
 
         self._in_turn(loop)
@@ -183,10 +189,10 @@ class NativeChannel:
             self._core.connect(missing[rank], connection.detach())
         self._connected |= members
 
-    def _execute(self, program: _Program) -> None:
+    def _execute(self, program: _Program, frame: int) -> None:
         self._connect(program.far)
         number, self._sequence = self._sequence, self._sequence + 1
-        self._judge(program.bound.run(number, self._engine.timeout))
+        self._judge(program.bound.run(number, self._engine.timeout, frame))
 
     def _refuse_failed(self) -> None:
         if self._failed:
@@ -210,12 +216,12 @@ class NativeChannel:
         if kind == "timeout":
             mine, step, owed, stuck = told
             waits, sends = [ranks[member] for member in owed], [ranks[member] for member in stuck]
-            return timed_out(rank, step, _call(*mine), waits, sends, self._engine.timeout)
+            return timed_out(rank, step, CallTag.of_word(*mine), waits, sends, self._engine.timeout)
         if kind == "lost":
             mine, step, member = told
-            return lost(rank, step, _call(*mine), ranks[member])
+            return lost(rank, step, CallTag.of_word(*mine), ranks[member])
         mine, step, length, member, theirs, their_step, their_length = told
-        my_call, their_call, peer = _call(*mine), _call(*theirs), ranks[member]
+        my_call, their_call, peer = CallTag.of_word(*mine), CallTag.of_word(*theirs), ranks[member]
         if my_call.sequence == their_call.sequence and my_call.signature != their_call.signature:
             return different_calls(rank, my_call, peer, their_call)
         return different_messages(rank, my_call, step, length, peer, their_call, their_step, their_length)
@@ -223,13 +229,3 @@ class NativeChannel:
 
 def _bytes(array: Array | None) -> Any:
     return None if array is None else array.view(np.uint8)
-
-
-def _signature(call: CallTag) -> int:
-    return call.collective | call.operator << 8 | call.dtype << 16 | call.root << 32
-
-
-def _call(signature: int, count: int, sequence: int) -> CallTag:
-    """As the core knows it, which is without the group."""
-    collective, operator, dtype = signature & 0xFF, signature >> 8 & 0xFF, signature >> 16 & 0xFF
-    return CallTag(0, sequence, collective, operator, dtype, signature >> 32, count)

@@ -25,12 +25,7 @@ def words(plan: Plan, member: int, itemsize: int) -> bytes:
 
 def partners(plan: Plan, member: int) -> set[int]:
     """The members that the plan exchanges messages with."""
-    peers: set[int] = set()
-    for step in plan.steps:
-        peers.update(send.peer for send in step.sends)
-        peers.update(receive.peer for receive in step.receives)
-        peers.update(operand.peer for fold in step.folds for operand in fold.operands if isinstance(operand, Message))
-    return peers - {member}
+    return {peer for step in plan.steps for peer in step.sources() | step.targets()} - {member}
 
 
 class _Compiler:

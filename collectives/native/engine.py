@@ -1,7 +1,7 @@
 """The native engine: plans run by the compiled core, over shared memory inside a host and TCP between hosts.
 
 Python binds, the core runs: whole calls, and whole timed loops, without the interpreter.
-May import: engine, communicator, faults, dtypes, ops, schedule, and this package.
+May import: engine, communicator, faults, dtypes, ops, recorder, schedule, and this package.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collectives.native.exchange import exchange
 from collectives.native.region import Mapping, Region, reach
 from collectives.native.wires import Wires
 from collectives.placement import Placement
+from collectives.recorder import Recorder
 from collectives.rendezvous import Store
 from collectives.secrets import secret
 
@@ -46,7 +47,7 @@ _CACHE = 32 << 20
 
 class NativeEngine:
     """One rank's. `regions` are those of all ranks, as mapped here, and None for ranks of other hosts, which `wires`
-    reach; with `crowded`, ranks share cores."""
+    reach; with `crowded`, ranks share cores. Without a `recorder` calls are recorded where nobody looks."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class NativeEngine:
         crowded: bool,
         timeout: float,
         wires: Wires | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.rank, self.size = rank, len(regions)
         self.region, self.timeout = region, timeout
@@ -63,12 +65,13 @@ class NativeEngine:
         self.name = f"native core ({_core.features()}) over shared memory{' and TCP' if wires else ''}"
         self.transport = "shm"
         self._regions, self._wires = list(regions), wires
+        self.recorder = recorder or Recorder(rank, self.size)
         self.eager = _eager(len(regions) - len(self.far))
         self.direct = _DIRECT_CROWDED if crowded else _DIRECT
         """Bytes of a payload slot, and of the longest message that always goes through one."""
         patience = _CROWDED if crowded else _ALONE
         addresses = [mapped.address if mapped else 0 for mapped in regions]
-        self.world = _core.World(rank, addresses, region.length, *patience, _cache())
+        self.world = _core.World(rank, addresses, region.length, *patience, _cache(), self.recorder.memory)
         self._channels: list[NativeChannel] = []
 
     @property
@@ -83,8 +86,8 @@ class NativeEngine:
         assert self._wires
         return self._wires.reach(group, ranks, self.timeout)
 
-    def channel(self, group: int, ranks: Sequence[int]) -> NativeChannel:
-        channel = NativeChannel(self, group, ranks)
+    def channel(self, group: int, ranks: Sequence[int], name: int = 0) -> NativeChannel:
+        channel = NativeChannel(self, group, ranks, name)
         self._channels.append(channel)
         return channel
 
@@ -104,7 +107,12 @@ class NativeEngine:
 
 
 def open_native(
-    placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+    placement: Placement,
+    store: Store,
+    token: str,
+    timeout: float,
+    address: str | None = None,
+    recorder: Recorder | None = None,
 ) -> NativeEngine:
     """Make this rank's region, get those of the others of this host, and learn how to reach the ranks of other hosts,
     which reach this one at `address`. Raises RendezvousError, ResourceError."""
@@ -129,7 +137,7 @@ def open_native(
         raise
     cpus = {cpu for other in near for cpu in all_of_us[other]["cpus"]}
     everywhere = [regions.get(other) for other in range(size)]
-    return NativeEngine(rank, region, everywhere, len(near) > len(cpus), timeout, wires)
+    return NativeEngine(rank, region, everywhere, len(near) > len(cpus), timeout, wires, recorder)
 
 
 def _share(

@@ -37,6 +37,16 @@ class CallTag:
     def signature(self) -> tuple[int, int, int, int, int]:
         return self.collective, self.operator, self.dtype, self.root, self.count
 
+    @property
+    def word(self) -> int:
+        """The signature without the count, as a number."""
+        return self.collective | self.operator << 8 | self.dtype << 16 | self.root << 32
+
+    @classmethod
+    def of_word(cls, word: int, count: int, sequence: int) -> CallTag:
+        """As a number tells it, which is without the group."""
+        return cls(0, sequence, word & 0xFF, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 32, count)
+
 
 HEADER = Struct("<BBBBBxxxIIIIQQQQQ")
 """version, kind, collective, operator, dtype, source, sequence, step, root, run, group, count, offset, length."""

@@ -29,6 +29,7 @@ from collectives.errors import LibraryError, MismatchError, RendezvousError, Usa
 from collectives.native import core
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
+from collectives.recorder import Recorder
 from collectives.rendezvous import Store
 from collectives.segments import remove, segments
 
@@ -273,7 +274,13 @@ class MpiBackend:
         return lacks(COLLECTIVES[collective].reduces, dtype, operator)
 
     def open(
-        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+        self,
+        placement: Placement,
+        store: Store,
+        token: str,
+        timeout: float,
+        address: str | None = None,
+        recorder: Recorder | None = None,
     ) -> MpiCommunicator:
         """Initialise MPI and prove that its world is the one asked for. Once a process, since MPI ends for good."""
         mpi = _load()

@@ -35,6 +35,7 @@ from collectives.dtypes import DTYPES, OPERATORS
 from collectives.errors import RendezvousError, ResourceError
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
+from collectives.recorder import Recorder
 from collectives.rendezvous import Store
 from collectives.world import meet
 
@@ -81,7 +82,13 @@ class TorchBackend:
         return None
 
     def open(
-        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+        self,
+        placement: Placement,
+        store: Store,
+        token: str,
+        timeout: float,
+        address: str | None = None,
+        recorder: Recorder | None = None,
     ) -> TorchCommunicator:
         """Rank 0 serves torch's store and tells the others where; then all connect. Raises RendezvousError."""
         import torch

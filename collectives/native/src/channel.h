@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record.h"
 #include "shared.h"
 #include "wait.h"
 #include "wire.h"
@@ -17,6 +18,7 @@ typedef struct {
     od_patience patience;
     uint64_t cache;         /* bytes of the last-level cache */
     _Atomic uint64_t moved; /* bytes, by all ranks in all calls so far that this rank took part in */
+    od_ring_of_records *ring; /* or NULL */
     unsigned char *regions[];
 } od_world;
 
@@ -36,6 +38,7 @@ typedef struct {
 typedef struct {
     od_world *world;
     uint64_t key;
+    uint32_t name; /* in the ring */
     od_inbox *inbox;
     size_t eager;  /* bytes of a payload slot */
     size_t direct; /* longer messages are read and written where they lie, if peers can; alike on all members */

@@ -310,6 +310,11 @@ static void count_moved(od_world *world, od_program *program) {
     atomic_store_explicit(&world->moved, program->ended, memory_order_relaxed);
 }
 
+/* As the ring has it, where 0 is a call under way. */
+static uint32_t recorded(od_outcome outcome) {
+    return outcome == OD_CLOSED ? (uint32_t)OD_INTERRUPTED + 1 : (uint32_t)outcome + 1;
+}
+
 od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence) {
     od_result result = {.outcome = OD_FINE, .mine = {program->signature, program->count, sequence}};
     run now = {
@@ -321,14 +326,19 @@ od_result od_run(const od_runner *runner, od_program *program, uint32_t sequence
     };
     od_moved(&waiter);
     program->streaming = past_caches(runner->channel->world, program);
+    od_ring_of_records *ring = runner->channel->world->ring;
+    od_record *record = od_enter(ring, &(od_names){runner->channel->name, program->name, runner->frame}, &result.mine);
     for (int i = 0; i < program->steps_number; i++) {
         now.step = &program->steps[i];
+        od_at_step(record, i);
         if (!run_step(&now, &waiter)) {
             od_moved(&waiter);
             result.step = i;
+            od_leave(ring, record, recorded(result.outcome));
             return result;
         }
     }
+    od_leave(ring, record, recorded(OD_FINE));
     count_moved(runner->channel->world, program);
     return result;
 }

@@ -31,6 +31,7 @@ typedef struct {
     /* Asked now and then while waiting; true ends the run. */
     bool (*interrupted)(void *context);
     void *context;
+    uint32_t frame; /* who has called, as named in the ring */
 } od_runner;
 
 /* Run once, as call number `sequence` of the group. */

@@ -10,6 +10,7 @@ static PyMethodDef methods[] = {
     {"time", od_python_time, METH_VARARGS, "The timed loop."},
     {"overhead", od_python_overhead, METH_VARARGS, "The timed loop around nothing."},
     {"inbox_length", od_python_inbox_length, METH_VARARGS, "Bytes of an inbox."},
+    {"ticks", od_python_ticks, METH_NOARGS, "The counter that records are stamped with."},
     {"time_foreign", od_time_foreign, METH_VARARGS, "Time calls of a C function, given by its address."},
     {"foreign_functions", od_foreign_functions, METH_NOARGS, "Addresses of functions to use with time_foreign."},
     {NULL, NULL, 0, NULL},

@@ -76,6 +76,7 @@ typedef struct {
 
 typedef struct {
     int dtype, operator_;
+    uint32_t name; /* in the ring */
     uint64_t signature, count;
     uint64_t footprint; /* bytes that all ranks together read or write */
     uint64_t ended;     /* the world's bytes moved when it last ended; 0 before the first run */

@@ -18,6 +18,7 @@ PyObject *od_python_traffic(PyObject *module, PyObject *arguments);
 /* python_channel.c: World and Channel, and the constants of the core */
 int od_python_add_channel(PyObject *module);
 PyObject *od_python_inbox_length(PyObject *module, PyObject *arguments);
+PyObject *od_python_ticks(PyObject *module, PyObject *nothing);
 
 /* python_program.c: Program */
 int od_python_add_program(PyObject *module);

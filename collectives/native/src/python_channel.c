@@ -12,16 +12,18 @@ PyTypeObject *od_channel_type;
 typedef struct {
     PyObject_HEAD
     od_world *world;
+    Py_buffer ring;
 } World;
 
-/* World(rank, regions: addresses in the order of ranks, 0 for those of other hosts, length, spins, yields, cache) */
+/* World(rank, regions: addresses in the order of ranks, 0 for those of other hosts, length, spins, yields, cache,
+ * ring of records or None) */
 static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     (void)keywords;
     int rank;
-    PyObject *regions;
+    PyObject *regions, *ring;
     unsigned long long length, cache;
     unsigned int spins, yields;
-    if (!PyArg_ParseTuple(arguments, "iO!KIIK", &rank, &PyList_Type, &regions, &length, &spins, &yields, &cache))
+    if (!PyArg_ParseTuple(arguments, "iO!KIIKO", &rank, &PyList_Type, &regions, &length, &spins, &yields, &cache, &ring))
         return NULL;
     Py_ssize_t ranks = PyList_Size(regions);
     if (rank < 0 || rank >= ranks) return PyErr_Format(PyExc_ValueError, "rank %d of %zd", rank, ranks);
@@ -38,6 +40,13 @@ static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     self->world->length = length;
     self->world->patience = (od_patience){spins, yields};
     self->world->cache = cache;
+    if (ring != Py_None) {
+        if (PyObject_GetBuffer(ring, &self->ring, PyBUF_WRITABLE) || self->ring.len < (Py_ssize_t)sizeof(od_ring_of_records)) {
+            Py_DECREF(self);
+            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a ring of records is longer");
+        }
+        self->world->ring = self->ring.buf;
+    }
     for (Py_ssize_t i = 0; i < ranks; i++)
         self->world->regions[i] = (unsigned char *)PyLong_AsVoidPtr(PyList_GetItem(regions, i));
     if (PyErr_Occurred()) {
@@ -50,6 +59,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 static void world_free(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     free(((World *)self)->world);
+    if (((World *)self)->ring.obj) PyBuffer_Release(&((World *)self)->ring);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -63,14 +73,16 @@ static PyType_Spec world_spec = {"collectives.native._core.World", sizeof(World)
 
 /* ---- Channel ---- */
 
-/* Channel(world, key, members: ranks, me: index among them, place of the inbox, eager, direct) */
+/* Channel(world, key, members: ranks, me: index among them, place of the inbox, eager, direct, name in the ring) */
 static PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     (void)keywords;
     PyObject *world, *members;
     unsigned long long key, place;
     int me;
     Py_ssize_t eager, direct;
-    if (!PyArg_ParseTuple(arguments, "O!KO!iKnn", world_type, &world, &key, &PyList_Type, &members, &me, &place, &eager, &direct))
+    unsigned int name;
+    if (!PyArg_ParseTuple(arguments, "O!KO!iKnnI", world_type, &world, &key, &PyList_Type, &members, &me, &place, &eager,
+                          &direct, &name))
         return NULL;
     if (!key) return PyErr_Format(PyExc_ValueError, "a channel's key is not 0");
     od_world *within = ((World *)world)->world;
@@ -96,7 +108,8 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *
         if (!self->channel) {
             PyErr_SetFromErrno(PyExc_OSError);
             Py_CLEAR(self);
-        }
+        } else
+            self->channel->name = name;
     }
     free(ranks);
     return (PyObject *)self;
@@ -150,6 +163,12 @@ PyObject *od_python_inbox_length(PyObject *module, PyObject *arguments) {
     Py_ssize_t eager;
     if (!PyArg_ParseTuple(arguments, "in", &size, &eager)) return NULL;
     return PyLong_FromSize_t(od_inbox_length(size, (size_t)eager));
+}
+
+PyObject *od_python_ticks(PyObject *module, PyObject *nothing) {
+    (void)module, (void)nothing;
+    if (od_best_clock() == OD_MONOTONIC) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(od_counter());
 }
 
 PyTypeObject *od_python_add_type(PyObject *module, const char *name, PyType_Spec *spec) {

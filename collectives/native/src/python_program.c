@@ -28,7 +28,8 @@ static void program_free(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* Program(channel, words, (send, recv, scratch), dtype, operator, divisor, signature, count, footprint)
+/* Program(channel, words, (send, recv, scratch), dtype, operator, divisor, signature, count, footprint,
+ * name in the ring)
  *
  * A buffer that lies in this rank's region can be seen by peers; that is found out here. */
 static PyObject *program_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -38,8 +39,9 @@ static PyObject *program_new(PyTypeObject *type, PyObject *arguments, PyObject *
     Py_ssize_t bytes;
     int dtype, operator_;
     unsigned long long divisor, signature, count, footprint;
-    if (!PyArg_ParseTuple(arguments, "O!y#(OOO)iiKKKK", od_channel_type, &channel, &words, &bytes, &given[0], &given[1], &given[2], &dtype,
-                          &operator_, &divisor, &signature, &count, &footprint))
+    unsigned int name;
+    if (!PyArg_ParseTuple(arguments, "O!y#(OOO)iiKKKKI", od_channel_type, &channel, &words, &bytes, &given[0], &given[1],
+                          &given[2], &dtype, &operator_, &divisor, &signature, &count, &footprint, &name))
         return NULL;
     if (dtype < 0 || dtype >= OD_DTYPES || operator_ < 0 || operator_ >= OD_OPERATORS || !divisor)
         return PyErr_Format(PyExc_ValueError, "dtype %d, operator %d", dtype, operator_);
@@ -79,6 +81,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *arguments, PyObject *
     self->program->signature = signature;
     self->program->count = count;
     self->program->footprint = footprint;
+    self->program->name = name;
     return (PyObject *)self;
 }
 
@@ -138,14 +141,15 @@ static PyObject *told(const od_result *result, const od_channel *channel, const 
     }
 }
 
-/* run(sequence, timeout in seconds) */
+/* run(sequence, timeout in seconds, frame) */
 static PyObject *program_run(PyObject *object, PyObject *arguments) {
     Program *self = (Program *)object;
     unsigned long sequence;
+    unsigned int frame;
     double timeout;
-    if (!PyArg_ParseTuple(arguments, "kd", &sequence, &timeout)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "kdI", &sequence, &timeout, &frame)) return NULL;
     watch state = {NULL, 0};
-    od_runner runner = {((Channel *)self->channel)->channel, (int64_t)(timeout * 1e9), interrupted, &state};
+    od_runner runner = {((Channel *)self->channel)->channel, (int64_t)(timeout * 1e9), interrupted, &state, frame};
     state.thread = PyEval_SaveThread();
     od_result result = od_run(&runner, self->program, (uint32_t)sequence);
     PyEval_RestoreThread(state.thread);
@@ -172,16 +176,17 @@ static PyType_Slot program_slots[] = {
 static PyType_Spec program_spec = {"collectives.native._core.Program", sizeof(Program), 0, Py_TPFLAGS_DEFAULT,
                                    program_slots};
 
-/* time(programs, barrier or None, iterations, batch, stamps, sequence, timeout) -> (next sequence, how it ended) */
+/* time(programs, barrier or None, iterations, batch, stamps, sequence, timeout, frame) -> (next sequence, how it ended) */
 PyObject *od_python_time(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *programs, *barrier;
     long long iterations, batch;
     Py_buffer stamps;
     unsigned long first;
+    unsigned int frame;
     double timeout;
-    if (!PyArg_ParseTuple(arguments, "O!OLLw*kd", &PyList_Type, &programs, &barrier, &iterations, &batch, &stamps,
-                          &first, &timeout))
+    if (!PyArg_ParseTuple(arguments, "O!OLLw*kdI", &PyList_Type, &programs, &barrier, &iterations, &batch, &stamps,
+                          &first, &timeout, &frame))
         return NULL;
     PyObject *answer = NULL;
     od_program **bound = NULL;
@@ -210,7 +215,7 @@ PyObject *od_python_time(PyObject *module, PyObject *arguments) {
     }
     watch state = {NULL, 0};
     const Program *one = (Program *)PyList_GetItem(programs, 0);
-    od_runner runner = {((Channel *)one->channel)->channel, (int64_t)(timeout * 1e9), interrupted, &state};
+    od_runner runner = {((Channel *)one->channel)->channel, (int64_t)(timeout * 1e9), interrupted, &state, frame};
     uint32_t sequence = (uint32_t)first;
     od_program *before = barrier == Py_None ? NULL : ((Program *)barrier)->program;
     const od_program *last = NULL;

@@ -65,7 +65,7 @@ PROGRAMS = {
     "fold_test.c": Program(("fold.c", "copy.c"), ("-lm",), ("plain", "address", "aarch64")),
     # Its ranks are threads, so that the thread sanitizer sees who may touch what.
     "ranks_test.c": Program(
-        ("channel.c", "copy.c", "execute.c", "fold.c", "program.c", "wait.c", "wire.c"),
+        ("channel.c", "copy.c", "execute.c", "fold.c", "program.c", "record.c", "wait.c", "wire.c"),
         ("-pthread", "-DOD_CHUNK=512"),
         tuple(WAYS),
         lambda folder: write_all(folder, times=100),

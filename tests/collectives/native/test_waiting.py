@@ -121,4 +121,6 @@ def test_a_program_that_reaches_outside_is_refused(words: list[int], reason: str
         channel = engine.channel(7, [0, 1])
         buffer = np.zeros(40, np.uint8)
         with pytest.raises(ValueError, match=reason):
-            _core.Program(channel._core, np.array(words, np.int64).tobytes(), (buffer, buffer, None), 1, 0, 1, 0, 0, 0)
+            _core.Program(
+                channel._core, np.array(words, np.int64).tobytes(), (buffer, buffer, None), 1, 0, 1, 0, 0, 0, 0
+            )
