@@ -13,7 +13,7 @@ from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.nccl_calls import Communicators
 from suites.diagnose.evidence.nccl_setup import Setup
 from suites.diagnose.evidence.nccl_speaker import WAKES, speech
-from suites.diagnose.evidence.nccl_texts import ROWS
+from suites.diagnose.evidence.nccl_texts import MENTIONS, ROWS
 from suites.diagnose.facts import Fact, Place, Seen, Who
 
 
@@ -25,7 +25,8 @@ class NcclLog:
     awake: bool = False
     _communicators: Communicators = field(default_factory=Communicators)
     _setup: Setup = field(default_factory=Setup)
-    _texts: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
+    _warned: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
+    _mentioned: KnownTexts = field(default_factory=lambda: KnownTexts(MENTIONS))
     _heard: set[tuple[Who, bool]] = field(default_factory=set)
 
     def feed(self, line: Line) -> Iterable[Fact]:
@@ -36,7 +37,8 @@ class NcclLog:
         if said:
             # Evidence is the line as it stands, its prefix included.
             place = line.place()
-            found += [_at(fact, place) for fact in self._texts.feed(told)]
+            texts = self._warned if said.warns else self._mentioned
+            found += [_at(fact, place) for fact in texts.feed(told)]
             found += self._hear(said.line.who, line, verbose=bool(calls) and "opCount" in line.text)
         return found
 

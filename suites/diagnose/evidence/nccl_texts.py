@@ -141,6 +141,7 @@ ROWS: tuple[Known, ...] = (
         r".{0,80}[Rr]efused",
         Level.TRANSPORT, "the other end's address refuses the connection", "transport", "link",
         ("the address: an interface that others reach? a firewall? is the process there alive?",),
+        "retrying",
     ),
     Known(
         "nccl.unreachable", "No route to host", r"(?:[Cc]onnect|socket).{0,120}No route to host", Level.TRANSPORT,
@@ -157,3 +158,6 @@ ROWS: tuple[Known, ...] = (
     Known("nccl.aborted", "Abort COMPLETE", r"Abort COMPLETE", Level.TEARDOWN, "the communicator was aborted"),
     Known("nccl.code", " -> ", r"\.cc:\d{1,6} -> [1-9]\b", Level.CASCADE, "an error on its way up"),
 )  # fmt: skip
+
+MENTIONS = tuple(row for row in ROWS if row.cause is None)
+"""What a line that is no warning may mean: what failed there is tried again, or was but a try."""

@@ -92,6 +92,19 @@ def test_a_card_that_fails_to_register_memory_of_the_host_is_not_out_of_shared_m
     assert [trouble.cause for trouble in told] == ["crashed", None]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NCCL INFO socketPollConnect: connect to 192.0.2.9<4000> returned Connection refused, retrying (1/34)",
+        "misc/socket.cc:9 NCCL WARN Call to connect returned Connection refused, retrying",
+        "NCCL INFO Call to connect to 192.0.2.9<4000> failed : No route to host",
+        "NCCL INFO transport/p2p.cc:77 Cuda failure 'peer access is already enabled'",
+    ],
+)
+def test_what_is_tried_again_or_was_but_a_try_is_no_failure(text: str) -> None:
+    assert not troubles(f"node01:4711:4720 [2] {text}")
+
+
 INIT = (
     "{host}:{pid}:900 [0] NCCL INFO [Rank {rank}] ncclCommInitRankConfig comm {pointer} rank {rank} nranks 2 cudaDev 0 "
     "nvmlDev 0 busId 1b000 commId 0x5ca1ab1e00c0ffee - Init COMPLETE"
