@@ -178,6 +178,8 @@ class Absent:
     seq: int | None = None
     op: str | None = None
     by: Who = NOBODY
+    sure: bool = True
+    """Not where it is one look at a job that may be moving: members are a call or a few apart in any such look."""
 
 
 @dataclass(frozen=True, slots=True)

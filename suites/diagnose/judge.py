@@ -104,7 +104,7 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
         return None  # all of a group are there: nobody of them is behind
     roots -= together
     name: Class = "missing" if any(held[root] == "missing" for root in roots) else "stuck"
-    waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen]))
+    waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen, *case.waits.glimpsed]))
     at = _decisive(case, roots, edges)
     own = [complaint for complaint in case.complaints if complaint.person in roots]
     cause = next((c for c in own if c.cause and (c.end or c.level == Level.INITIATING)), None)
@@ -341,6 +341,29 @@ def _op(standing: Standing, seq: int | None) -> str | None:
     return signature.op if signature else None
 
 
+def _glimpsed(case: Case) -> Verdict | None:
+    """Behind in one look at what may be moving: it tells something only of a job that is known to hang."""
+    edges = case.waits.glimpsed
+    roots = ends(edges).roots - case.unsure
+    if not roots:
+        return None
+    if _hangs(case):
+        return _blamed(case, roots, edges, "hypothesis")
+    text = (
+        f"{everybody(case.people, roots)} {verb(roots, 'was', 'were')} not yet in "
+        f"{call(case.people, _decisive(case, roots, edges))} when it was looked at once, which any running job shows"
+    )
+    return Verdict(
+        "undecided", "hypothesis", text, suspects=roots, at=_decisive(case, roots, edges), waits=edges,
+        next_checks=("look a second time, after a minute: who has not moved then is behind",),
+    )  # fmt: skip
+
+
+def _hangs(case: Case) -> bool:
+    """Whether anything tells that somebody waits."""
+    return bool(case.waits.waiters or _anywhere(case) or any(c.level <= Level.TIMEOUT for c in case.complaints))
+
+
 def _nothing(case: Case) -> Verdict | None:
     """Evidence was seen, and nobody waits or complains."""
     seen = {fact.place.file for fact in case.facts if isinstance(fact, Seen)}
@@ -385,7 +408,7 @@ def _undecided(case: Case) -> Verdict:
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
     _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
-    _joined, _nothing,
+    _joined, _glimpsed, _nothing,
 )  # fmt: skip
 
 

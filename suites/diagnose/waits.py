@@ -25,10 +25,12 @@ COLLECTIVES = _SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 @dataclass(slots=True)
 class Waits:
-    """`sure` are for those whose evidence says that they are not there; `unseen` for those without evidence."""
+    """`sure` are for those whose evidence says that they are not there; `unseen` for those without evidence;
+    `glimpsed` for those who were not there in one look at a job that may be moving."""
 
     sure: list[Wait] = field(default_factory=list)
     unseen: list[Wait] = field(default_factory=list)
+    glimpsed: list[Wait] = field(default_factory=list)
 
     @property
     def waiters(self) -> set[int]:
@@ -47,9 +49,7 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
             _said(fact, people, telling, found)
         elif isinstance(fact, Absent) and not fact.absent:
             came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
-    for fact in facts:
-        if isinstance(fact, Absent):
-            _watched(fact, people, came[fact.group, fact.seq, fact.op], found)
+    _watched([fact for fact in facts if isinstance(fact, Absent)], people, came, found)
     return found
 
 
@@ -177,7 +177,24 @@ def _said(fact: Waiting, people: People, telling: Set[int], found: Waits) -> Non
             )
 
 
-def _watched(fact: Absent, people: People, came: Set[int], found: Waits) -> None:
+def _watched(facts: Iterable[Absent], people: People, came: Mapping[Hashable, Set[int]], found: Waits) -> None:
+    """A look at what may be moving counts when another one, at another time, has shown the same."""
+    looks: dict[Wait, set[tuple[str, int | None]]] = defaultdict(set)
+    furthest: dict[tuple[str | None, str | None], int] = {}
+    for fact in facts:
+        wait = _missed(fact, people, came.get((fact.group, fact.seq, fact.op), set()))
+        if wait is not None and fact.sure:
+            found.sure.append(wait)
+        elif wait is not None:
+            looks[wait].add((fact.place.file, fact.place.line))
+            kind = wait.group, wait.op
+            furthest[kind] = max(furthest.get(kind, 0), wait.seq or 0)
+    for wait, places in looks.items():
+        if (wait.seq or 0) == furthest[wait.group, wait.op]:  # who was missed before has come since
+            (found.sure if len(places) > 1 else found.glimpsed).append(wait)
+
+
+def _missed(fact: Absent, people: People, came: Set[int]) -> Wait | None:
     """Who says itself that it was there is not to be called missing: one of the two is wrong."""
     absent = _numbers(fact.absent, people)
     present = _numbers(fact.present, people)
@@ -187,10 +204,9 @@ def _watched(fact: Absent, people: People, came: Set[int], found: Waits) -> None
         present = set(range(len(people.persons)))
     present -= absent
     absent -= came
-    if absent and present:
-        found.sure.append(
-            Wait(frozenset(present), frozenset(absent), fact.group, fact.seq, fact.op, "a watcher misses it")
-        )
+    if not absent or not present:
+        return None
+    return Wait(frozenset(present), frozenset(absent), fact.group, fact.seq, fact.op, "a watcher misses it")
 
 
 def _numbers(some: Iterable[Who], people: People) -> set[int]:
