@@ -42,6 +42,7 @@ LINE_READERS: Mapping[str, str] = {
     "stacks": "suites.diagnose.evidence.pyspy:reader",
     "tracebacks": "suites.diagnose.evidence.tracebacks:reader",
     "exits": "suites.diagnose.evidence.exits:reader",
+    "kernel": "suites.diagnose.evidence.kernel:reader",
     "launchers": "suites.diagnose.evidence.launchers:reader",
 }
 """name -> "module:function" that gives a new LineReader for a source."""
