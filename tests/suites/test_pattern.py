@@ -165,3 +165,12 @@ def test_the_oracle_of_every_moving_collective_is_met_by_moved_inputs(
         wrong = pattern.check(result, pieces)
         assert wrong is not None
         assert (wrong.count, wrong.index) == (1, at)
+
+
+@pytest.mark.parametrize("start", [0, 96, 97, 250])
+def test_a_short_period_is_checked_like_a_long_one(start: int) -> None:
+    pattern = Pattern("int32", None, 1, period=97)
+    result = filled(pattern, 3, 1000)
+    assert np.array_equal(result[:97], result[97:194])
+    assert pattern.check(result[start:], [Piece(0, 1000 - start, (3,), start)]) is None
+    assert pattern.check(result[start:], [Piece(0, 1000 - start, (3,), start + 1)]) is not None
