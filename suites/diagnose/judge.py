@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from suites.diagnose.aliases import united
 from suites.diagnose.complaints import Complaint, complaints
 from suites.diagnose.devices import shared_devices
 from suites.diagnose.facts import Call, Class, Ended, Fact, Level, Seen, Stack, Subject, Unread, Who
@@ -58,6 +59,7 @@ class Case:
 
 
 def case_of(facts: Sequence[Fact]) -> Case:
+    facts = united(facts)
     people = meet(facts)
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
