@@ -88,7 +88,7 @@ static void *run_rank(void *argument) {
     program->operator_ = (int)scenario->operator_;
     program->footprint = (uint64_t)scenario->streaming; /* beyond a cache of nothing, or not */
     program->signature = 7;
-    od_runner runner = {channel, (int64_t)60 * 1000000000, NULL, NULL};
+    od_runner runner = {channel, (int64_t)60 * 1000000000, NULL, NULL, 0};
     pthread_barrier_wait(mine->ready);
     for (int64_t i = 0; i < scenario->times; i++) {
         memcpy(memory, mine->fill, (size_t)head->block_length);
