@@ -83,18 +83,18 @@ static inline od_record *od_enter(od_ring_of_records *ring, const od_names *name
     } while (atomic_load_explicit(&record->turn, memory_order_relaxed) &&
              !atomic_load_explicit(&record->outcome, memory_order_relaxed) && ++busy < OD_MOST_BUSY);
     if (number % OD_CLOCK_EVERY == 0) od_read_clocks(ring);
+    /* None of what follows may be seen before this; there is no fence, which the sanitizer of threads does not know. */
     atomic_store_explicit(&record->turn, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&record->entered, od_ticks(ring->clock), memory_order_relaxed);
-    atomic_store_explicit(&record->left, 0, memory_order_relaxed);
-    atomic_store_explicit(&record->signature, call->signature, memory_order_relaxed);
-    atomic_store_explicit(&record->count, call->count, memory_order_relaxed);
-    atomic_store_explicit(&record->group, names->group, memory_order_relaxed);
-    atomic_store_explicit(&record->sequence, call->sequence, memory_order_relaxed);
-    atomic_store_explicit(&record->program, names->program, memory_order_relaxed);
-    atomic_store_explicit(&record->step, 0, memory_order_relaxed);
-    atomic_store_explicit(&record->frame, names->frame, memory_order_relaxed);
-    atomic_store_explicit(&record->outcome, 0, memory_order_relaxed);
+    atomic_store_explicit(&record->entered, od_ticks(ring->clock), memory_order_release);
+    atomic_store_explicit(&record->left, 0, memory_order_release);
+    atomic_store_explicit(&record->signature, call->signature, memory_order_release);
+    atomic_store_explicit(&record->count, call->count, memory_order_release);
+    atomic_store_explicit(&record->group, names->group, memory_order_release);
+    atomic_store_explicit(&record->sequence, call->sequence, memory_order_release);
+    atomic_store_explicit(&record->program, names->program, memory_order_release);
+    atomic_store_explicit(&record->step, 0, memory_order_release);
+    atomic_store_explicit(&record->frame, names->frame, memory_order_release);
+    atomic_store_explicit(&record->outcome, 0, memory_order_release);
     atomic_store_explicit(&record->turn, number + 1, memory_order_release);
     return record;
 }

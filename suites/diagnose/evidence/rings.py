@@ -1,0 +1,87 @@
+"""The flight recorders of opsdist's own ranks: of a run that went wrong, or of a user's program that kept them.
+
+May import: facts, line, source, collectives' reader of rings.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from collectives.ring import MAGIC
+from collectives.ringreader import Entry, RecorderError, Ring
+from collectives.ringreader import read as read_ring
+from suites.diagnose.evidence.line import merged
+from suites.diagnose.evidence.source import Source
+from suites.diagnose.facts import NOBODY, Call, Fact, Group, Place, Seen, Signature, Track, Unread, Who
+
+MESSAGES = "messages"
+"""Stands for the group of all that ranks send to each other one by one: every pair has one of its own in the ring."""
+_LATEST = 64
+
+
+def recognises(head: bytes, name: str) -> bool:
+    """Whether it begins like one."""
+    return head.startswith(MAGIC)
+
+
+def read(source: Source) -> Iterable[Fact]:
+    """What the rank was at in each of its groups."""
+    with source.open() as stream:
+        return facts_of(stream.read(), source.name, source.who)
+
+
+def facts_of(data: bytes, name: str, who: Who = NOBODY, names: Mapping[str, str] | None = None) -> list[Fact]:
+    """Of a snapshot. What is none is told to be so. `names` are what groups are called by people."""
+    try:
+        ring = read_ring(data)
+    except RecorderError as error:
+        return [Unread(name, str(error))]
+    known = merged(Who(rank=ring.rank, host=ring.host, pid=ring.pid), who)
+    return list(_facts(ring, Place(name), known, names or {}))
+
+
+def _facts(ring: Ring, place: Place, who: Who, names: Mapping[str, str]) -> Iterator[Fact]:
+    yield Seen(place, "opsdist flight recorder", who, verbose=True)
+    by_group: dict[str, list[Call]] = defaultdict(list)
+    for entry in ring.entries:
+        if entry.group is not None:
+            group = MESSAGES if entry.peer is not None else names.get(entry.group.name, entry.group.name)
+            by_group[group].append(_call(entry, group, who, place, ring.epoch))
+    for known in ring.groups:
+        group = names.get(known.name, known.name)
+        if not any(entry.group is known and entry.peer is not None for entry in ring.entries):
+            yield Group(group, place, group, len(known.ranks), known.ranks)
+            yield _track(group, by_group.get(group, []), who, place)
+    yield from (call for call in by_group.get(MESSAGES, ()) if call.state == "pending")
+
+
+def _track(group: str, calls: list[Call], who: Who, place: Place) -> Track:
+    done = [call.seq for call in calls if call.state == "done" and call.seq is not None]
+    seqs = [call.seq for call in calls if call.seq is not None]
+    return Track(
+        who, place, group, max(seqs, default=None), None, max(done, default=None),
+        tuple(call for call in calls if call.state == "pending"), whole=True,
+        history=tuple((call.seq, call.signature) for call in calls if call.seq is not None), latest=calls[-_LATEST:],
+    )  # fmt: skip
+
+
+def _call(entry: Entry, group: str, who: Who, place: Place, epoch: float | None) -> Call:
+    op = entry.collective or "unknown"
+    if entry.peer is not None:
+        op = "send" if entry.sends else "recv"
+    step = None
+    if entry.outcome != "done" and entry.steps:
+        step = f"step {entry.step + 1} of {entry.steps}" + (f" of {entry.algorithm}" if entry.algorithm else "")
+    return Call(
+        who, place, group, None if entry.peer is not None else entry.sequence,
+        Signature(op, entry.count, entry.dtype, entry.operator, entry.root),
+        "done" if entry.outcome == "done" else "pending",
+        None if entry.peer is None else Who(rank=entry.peer), op == "send", None if entry.frame is None else str(entry.frame),
+        _time(entry.entered, epoch), _time(entry.exited, epoch), step,
+    )  # fmt: skip
+
+
+def _time(seconds: float | None, epoch: float | None) -> float | None:
+    """By the host's clock of the day, so that ranks of several hosts stand side by side."""
+    return None if seconds is None else seconds + (epoch or 0.0)

@@ -1,0 +1,81 @@
+"""A run of opsdist's own that went wrong, as facts: what its ranks reported, or did not, and what they recorded.
+
+May import: facts, judge, record, evidence.rings, suites.verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from suites.diagnose import record
+from suites.diagnose.evidence.rings import facts_of
+from suites.diagnose.facts import Ended, Fact, Level, Place, Raised, Seen, Subject, Trouble, Waiting, Who
+from suites.diagnose.judge import case_of, judge
+from suites.verdict import Fault, words
+from suites.verdict import judge as judge_launch
+
+_BEYOND_RANKS = frozenset(("launch", "agent", "unreachable", "outside", "silence"))
+"""Kinds of faults of which what ranks recorded tells nothing: their agents, hosts and networks are in question."""
+_BEYOND_CALLS = frozenset(("ResourceError", "RendezvousError", "Unreached"))
+_MISMATCH = "MismatchError"
+_STOPPED = ("T", "t")
+
+
+def judged(
+    faults: Sequence[Fault], rings: Mapping[int, bytes], host_of: Sequence[str], names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What a record of a diagnosis has, for a run that ended with these faults. `names` are what groups are called."""
+    facts = list(_told(faults, host_of))
+    for rank, data in sorted(rings.items()):
+        facts += facts_of(data, f"flight recorder of rank {rank}", Who(rank=rank, host=_host(host_of, rank)), names)
+    case = case_of(facts)
+    found = judge(case)
+    body = record.body(case, found, "live")
+    body["timeline"] = record.timeline(case)
+    if not rings or _beyond(faults) or found.name in ("undecided", "none", "joined"):
+        body["verdict"] = _completed(judge_launch(faults, host_of), body["verdict"])
+    return body
+
+
+def _beyond(faults: Sequence[Fault]) -> bool:
+    """Whether it is not the ranks' calls that are in question."""
+    return any(
+        fault.kind in _BEYOND_RANKS or fault.error in _BEYOND_CALLS or fault.phase in ("start", "rendezvous")
+        for fault in faults
+    )
+
+
+def _completed(verdict: dict[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
+    """With where ranks stood, where that is known."""
+    return {**verdict, **{name: verdict[name] or engine[name] for name in ("collective", "positions", "waiting")}}
+
+
+def _host(host_of: Sequence[str], rank: int) -> str | None:
+    return host_of[rank] if rank < len(host_of) and host_of[rank] else None
+
+
+def _told(faults: Sequence[Fault], host_of: Sequence[str]) -> Iterator[Fact]:
+    """What was seen and heard of the ranks."""
+    for number, fault in enumerate(faults, 1):
+        if fault.rank is not None:
+            who = Who(rank=fault.rank, host=_host(host_of, fault.rank), pid=fault.pid)
+            place = Place("this run", number, words(fault), float(number))
+            yield Seen(place, "report of a rank", who)
+            yield from _of_fault(fault, who, place)
+
+
+def _of_fault(fault: Fault, who: Who, place: Place) -> Iterator[Fact]:
+    match fault.kind:
+        case "exit":
+            yield Ended(who, place, fault.code, fault.signal)
+        case "failure" if fault.waiting_for:
+            yield Waiting(who, place, tuple(Who(rank=rank) for rank in fault.waiting_for))
+        case "failure" if fault.error != _MISMATCH:
+            yield Raised(who, place, fault.error, fault.message)
+        case "silent" if (fault.state or "").startswith(_STOPPED):
+            advice = f"who stopped it: a debugger, job control, a container; `kill -CONT {fault.pid}` lets it go on"
+            yield Trouble(
+                who, place, Level.INITIATING, f"its process is stopped (state {fault.state})", "stuck",
+                (Subject("rank", who),), (advice,), "opsdist.stopped",
+            )  # fmt: skip
