@@ -19,7 +19,7 @@ from suites.lateness import Entered
 from suites.launch import crew
 from suites.launch.job import Output, Report
 from suites.launch.starters import spinning, starter_for
-from suites.livejudge import Seen, WrongResult, undecided, verdict_of
+from suites.livejudge import Position, Seen, WrongResult, bare, body_of, undecided, verdict_of
 from suites.report import Report as Record
 from suites.report import exit_code
 from suites.strikes import resolve
@@ -81,6 +81,7 @@ class DeadlockRun:
         finally:
             self.seen.pids = self.crew.pids
             self.crew.close()
+            self.seen.rings = self.crew.rings
             self.seen.faults = self.crew.faults
             self.tracebacks = [fault.traceback for fault in self.crew.faults if fault.traceback]
 
@@ -93,17 +94,23 @@ class DeadlockRun:
 
     def record(self, code: int | None = None) -> Record:
         """Of a run that has ended; `code` where something else than the verdict decides how."""
-        verdict, at = self.verdict(), {position.rank: position for position in self.seen.positions}
+        body = body_of(self.seen)
+        at = {position.rank: position for position in self.seen.positions}
+        body["stands"] = body["stands"] or self._stands(body["verdict"], at)
+        seen = sorted({*at, *self.seen.entered, *self.seen.rings})
+        body["sources"]["ranks"] = {"seen": seen, "size": self.world.size}
+        return _record(self._command, self._started, body, code)
+
+    def _stands(self, verdict: Mapping[str, Any], at: Mapping[int, Position]) -> list[dict[str, Any]]:
+        """By what ranks have said that they do next, culprits first."""
         culprits = [culprit.get("rank") for culprit in verdict["culprits"]]
-        stands = [
+        return [
             {
                 "rank": rank, "host": self.world.host_of[rank], "pid": self.seen.pids.get(rank), "group": place.group,
                 "seq": place.seq, "op": place.op, "step": None, "frame": None, "state": _state(verdict, rank),
             }
             for rank, place in sorted(at.items(), key=lambda item: (item[0] not in culprits, item[0]))
         ]  # fmt: skip
-        ranks = {"seen": sorted({*at, *self.seen.entered}), "size": self.world.size}
-        return _record(self._command, self._started, verdict, code, stands, ranks)
 
     def _on_report(self, event: Report) -> bool:
         """Take note of it; whether with it all ranks have met."""
@@ -129,17 +136,10 @@ class DeadlockRun:
 def unlaunched(command: Sequence[str], started: datetime, faults: Sequence[Fault], code: int | None) -> Record:
     """The record of a run whose hosts were not all reached: no rank was started."""
     verdict = judge(faults, ()) if faults else undecided("it was ended before any rank was started")
-    return _record(command, started, verdict, code, [], {"seen": [], "size": None})
+    return _record(command, started, bare(verdict), code)
 
 
-def _record(
-    command: Sequence[str], started: datetime, verdict: Mapping[str, Any], code: int | None,
-    stands: Sequence[Mapping[str, Any]], ranks: Mapping[str, Any],
-) -> Record:  # fmt: skip
-    body = {
-        "verdict": dict(verdict), "mode": "live", "groups": [], "waits": [], "evidence": [], "stands": list(stands),
-        "timeline": [], "sources": {"read": 0, "kinds": {}, "unread": [], "ranks": dict(ranks)}, "notes": [],
-    }  # fmt: skip
+def _record(command: Sequence[str], started: datetime, body: dict[str, Any], code: int | None) -> Record:
     found = finding(body)
     code = exit_code([found.status]) if code is None else code
     return Record("diagnose", list(command), started, findings=[found], exit_code=code, body=body)

@@ -1,4 +1,4 @@
-"""What an exercise showed, and the verdict on it. Pure. May import: exercise, lateness, verdict."""
+"""What an exercise showed, and the verdict on it. Pure. May import: diagnose.live, exercise, lateness, verdict."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suites import lateness
-from suites.exercise import Scheduled
+from suites.diagnose.live import judged
+from suites.exercise import WORLD, Scheduled, groups_of
 from suites.lateness import Entered, Late
-from suites.verdict import Fault, judge
+from suites.verdict import Fault
 
 _POSITION = re.compile(r"call (\d+) \((\S+) #(\d+): ([^\s)]+)")
 """As a rank says what it does next; see Scheduled.describe."""
@@ -65,16 +66,31 @@ class Seen:
         ]
 
 
-def verdict_of(seen: Seen) -> dict[str, Any]:
-    """The verdict object of the record."""
+def body_of(seen: Seen) -> dict[str, Any]:
+    """What a record of it has, the verdict first of all."""
     if seen.faults:
         return _of_faults(seen)
     if seen.wrong:
-        return _of_wrong(seen)
+        return bare(_of_wrong(seen))
     if len(seen.entered) < len(seen.host_of):
-        return undecided("the run was ended before all ranks had made all calls")
+        return bare(undecided("the run was ended before all ranks had made all calls"))
     late = lateness.judge(seen.entered, seen.timeout)
-    return _of_late(seen, late) if late else _nothing(seen)
+    return bare(_of_late(seen, late) if late else _nothing(seen))
+
+
+def verdict_of(seen: Seen) -> dict[str, Any]:
+    """The verdict object of the record."""
+    verdict: dict[str, Any] = body_of(seen)["verdict"]
+    return verdict
+
+
+def bare(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's own part, where there is a verdict and nothing else."""
+    return {
+        "verdict": dict(verdict), "mode": "live", "groups": [], "waits": [], "evidence": [], "stands": [],
+        "timeline": [], "sources": {"read": 0, "kinds": {}, "unread": [], "ranks": {"seen": [], "size": None}},
+        "notes": [],
+    }  # fmt: skip
 
 
 def undecided(why: str) -> dict[str, Any]:
@@ -83,17 +99,30 @@ def undecided(why: str) -> dict[str, Any]:
 
 
 def _of_faults(seen: Seen) -> dict[str, Any]:
-    verdict = judge(seen.faults, seen.host_of)
-    positions = seen.positions
-    named = [culprit.get("rank") for culprit in [*verdict["culprits"], *verdict["suspects"]]]
-    decisive = next((position for position in positions if position.rank in named), None) or min(
-        positions, key=lambda position: position.number, default=None
-    )
-    return {
-        **verdict,
-        "collective": decisive and {"group": decisive.group, "seq": decisive.seq, "op": decisive.op},
-        "positions": [{"rank": p.rank, "seq": p.seq, "op": p.op} for p in positions],
-    }
+    """By what ranks have recorded; where there is nothing, by what each has said that it does next."""
+    body = judged(seen.faults, seen.rings, seen.host_of, recorded_names(len(seen.host_of)))
+    verdict, positions = body["verdict"], seen.positions
+    if verdict["collective"] is None:
+        named = [culprit.get("rank") for culprit in [*verdict["culprits"], *verdict["suspects"]]]
+        decisive = next((position for position in positions if position.rank in named), None) or min(
+            positions, key=lambda position: position.number, default=None
+        )
+        verdict["collective"] = decisive and {"group": decisive.group, "seq": decisive.seq, "op": decisive.op}
+    if not verdict["positions"]:
+        verdict["positions"] = [{"rank": p.rank, "seq": p.seq, "op": p.op} for p in positions]
+    return body
+
+
+def recorded_names(size: int) -> dict[str, str]:
+    """What recorders call the groups of an exercise of so many ranks -> what people do. A communicator's name says its
+    ranks, and how many of the same came before it."""
+    counts: dict[tuple[int, ...], int] = {}
+    names = {}
+    for group in groups_of(size):
+        if group.name != WORLD:
+            number = counts[group.ranks] = counts.get(group.ranks, -1) + 1
+            names[f"{WORLD}/{group.ranks}#{number}"] = group.name
+    return names
 
 
 def _of_wrong(seen: Seen) -> dict[str, Any]:
