@@ -15,6 +15,8 @@ from suites.verdict import Fault
 
 _POSITION = re.compile(r"call (\d+) \((\S+) #(\d+): ([^\s)]+)")
 """As a rank says what it does next; see Scheduled.describe."""
+_ELSEWHERE = frozenset(("missing", "crashed", "cycle"))
+"""Classes whose culprits are not in the call that they are missed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Seen:
     @property
     def positions(self) -> list[Position]:
         """Of the ranks that a fault tells of."""
-        found = {fault.rank: _POSITION.match(fault.phase) for fault in self.faults if fault.rank is not None}
+        found = {fault.rank: _POSITION.search(fault.phase) for fault in self.faults if fault.rank is not None}
         return [
             Position(rank, int(match[1]), match[2], int(match[3]), match[4])
             for rank, match in sorted(found.items())
@@ -102,12 +104,14 @@ def _of_faults(seen: Seen) -> dict[str, Any]:
     """By what ranks have recorded; where there is nothing, by what each has said that it does next."""
     body = judged(seen.faults, seen.rings, seen.host_of, recorded_names(len(seen.host_of)))
     verdict, positions = body["verdict"], seen.positions
-    if verdict["collective"] is None:
+    if verdict["collective"] is None or verdict["class"] in _ELSEWHERE:
+        # Others may miss it in several calls: it is the one that it was about to enter.
         named = [culprit.get("rank") for culprit in [*verdict["culprits"], *verdict["suspects"]]]
         decisive = next((position for position in positions if position.rank in named), None) or min(
             positions, key=lambda position: position.number, default=None
         )
-        verdict["collective"] = decisive and {"group": decisive.group, "seq": decisive.seq, "op": decisive.op}
+        if decisive is not None:
+            verdict["collective"] = {"group": decisive.group, "seq": decisive.seq, "op": decisive.op}
     if not verdict["positions"]:
         verdict["positions"] = [{"rank": p.rank, "seq": p.seq, "op": p.op} for p in positions]
     return body

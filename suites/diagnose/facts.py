@@ -151,6 +151,8 @@ class Track:
     """(seq, what), of recorded collectives, rising; finished ones where they are recorded."""
     latest: Sequence[Call] = ()
     """The last few calls, finished ones too, for a timeline."""
+    exact: bool = False
+    """All that a signature has must be the same on all ranks: calls that differ are at fault, ended or not."""
 
 
 @dataclass(frozen=True, slots=True)

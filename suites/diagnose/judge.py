@@ -119,7 +119,8 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
     text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
     left = _left(case, roots)
     if cause is not None and cause.cause:
-        name, confidence = cause.cause, "certain"
+        # Who is held up before it comes to a call is not in it.
+        name, confidence = "missing" if (name, cause.cause) == ("missing", "stuck") else cause.cause, "certain"
         text = f"{everybody(case.people, roots)}: {cause.what}; {victims} in {call(case.people, at)}"
     elif left:
         text = f"{text}; {left}"
@@ -238,7 +239,8 @@ def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:
     waiting = (case.waits.waiters | _complaining(case)) - ranks - ({complaint.person} if about else set())
     return Verdict(
         complaint.cause, confidence, text, ranks, about, waiting=frozenset(w for w in waiting if w is not None),
-        initiating=complaint, waits=case.waits.sure, at=_anywhere(case), next_checks=complaint.remedy,
+        initiating=complaint, waits=case.waits.sure, at=_own(case, ranks) or _anywhere(case),
+        next_checks=complaint.remedy,
     )  # fmt: skip
 
 

@@ -31,6 +31,8 @@ class Standing:
     ended_unknown: bool = False
     """Calls are told when they begin, never when they end."""
     history: dict[int, Signature] = field(default_factory=dict)
+    exact: bool = False
+    """See Track."""
     latest: list[Call] = field(default_factory=list)
 
     @property
@@ -110,6 +112,7 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
     fresh.pending += [call for call in track.pending if call.peer is None and call.seq is not None]
     fresh.messages += [call for call in track.pending if call.peer is not None]
     fresh.history.update(track.history)
+    fresh.exact = fresh.exact or track.exact
     fresh.latest = [*fresh.latest, *track.latest][-_LATEST:]
     if fresh.pending and track.completed is None:
         last = max(call.seq or 0 for call in fresh.pending)

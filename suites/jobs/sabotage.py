@@ -57,7 +57,7 @@ class Saboteur:
 
     def before(self, call: Scheduled, comms: Mapping[str, Communicator]) -> None:
         """Do what is due at this call."""
-        self._act(call.number)
+        self._act(call.number, call.describe())
         for strike in self._all:
             if strike.fault == "cycle" and strike.number == call.number:
                 self._receive_first(comms[call.group.name], call)
@@ -73,17 +73,17 @@ class Saboteur:
         if any(strike.fault == "corrupt" and strike.number == call.number for strike in self._mine):
             received[len(received) // 2 :][:1].view(np.uint8)[:1] ^= 0xFF
 
-    def _act(self, number: int) -> None:
+    def _act(self, number: int, call: str = "the meeting") -> None:
         for strike in self._mine:
             if strike.number == number and not strike.inside:
                 if strike.fault == "missing":
-                    self._idle()
+                    self._idle(call)
                 elif action := FAULTS[strike.fault].act:
                     action()
 
-    def _idle(self) -> None:
+    def _idle(self, call: str) -> None:
         """Be done with it, as it were, and alive until it is ended."""
-        self._context.phase("idle, with nothing more to call")
+        self._context.phase(f"idle instead of {call}")
         while True:
             signal.pause()
 

@@ -331,7 +331,9 @@ class Supervisor:
             case "failure":
                 seen.failed = True
                 fault = complaints.of_rank(rank, seen, content)
-                self._fault(fault, deadlines.GRACE_SECONDS if fault.waiting_for else 0.0)
+                # Of ranks that differ, all are to have come to where they do: the majority may be right.
+                patient = fault.waiting_for or fault.error == "MismatchError"
+                self._fault(fault, deadlines.GRACE_SECONDS if patient else 0.0)
             case _:
                 yield Report(rank, content)
 

@@ -52,7 +52,6 @@ def test_class_culprit_and_collective_are_those_of_the_fault(injection: Injectio
     assert _answer(injection, tmp_path) == []
 
 
-@pytest.mark.xfail(reason="the flight recorders of ranks are not judged yet")
 @pytest.mark.parametrize("injection", WITH_RINGS, ids=str)
 def test_where_ranks_stand_tells_more(injection: Injection, tmp_path: Path) -> None:
     assert _answer(injection, tmp_path) == []

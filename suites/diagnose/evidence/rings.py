@@ -62,7 +62,8 @@ def _track(group: str, calls: list[Call], who: Who, place: Place) -> Track:
     return Track(
         who, place, group, max(seqs, default=None), None, max(done, default=None),
         tuple(call for call in calls if call.state == "pending"), whole=True,
-        history=tuple((call.seq, call.signature) for call in calls if call.seq is not None), latest=calls[-_LATEST:],
+        history=tuple((call.seq, call.signature) for call in calls if call.seq is not None),
+        latest=calls[-_LATEST:], exact=True,
     )  # fmt: skip
 
 
@@ -77,7 +78,8 @@ def _call(entry: Entry, group: str, who: Who, place: Place, epoch: float | None)
         who, place, group, None if entry.peer is not None else entry.sequence,
         Signature(op, entry.count, entry.dtype, entry.operator, entry.root),
         "done" if entry.outcome == "done" else "pending",
-        None if entry.peer is None else Who(rank=entry.peer), op == "send", None if entry.frame is None else str(entry.frame),
+        None if entry.peer is None else Who(rank=entry.peer), op == "send",
+        None if entry.frame is None else str(entry.frame),
         _time(entry.entered, epoch), _time(entry.exited, epoch), step,
     )  # fmt: skip
 
