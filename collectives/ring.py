@@ -40,6 +40,8 @@ from struct import Struct
 from collectives import native
 from collectives.errors import ResourceError
 
+NAME = "opsdist-recorder"
+"""Of the memory, in /proc."""
 MAGIC = b"opsring\n"
 VERSION = 1
 MONOTONIC, COUNTER = 0, 1
@@ -75,7 +77,7 @@ class Reading:
 def memory() -> int | None:
     """Anonymous memory for a ring, as a descriptor; it can have two holders. None where the system refuses it."""
     try:
-        descriptor = os.memfd_create("opsdist-recorder", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        descriptor = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError:
         return None
     try:

@@ -40,7 +40,9 @@ def run(context: RankContext) -> None:
     saboteur = Saboteur(context, strikes)
     saboteur.at_rendezvous()
     store = Store(context.store, context.token)
-    comm = backend_named("builtin").open(placement, store, context.token, context.timeout, context.address)
+    comm = backend_named("builtin").open(
+        placement, store, context.token, context.timeout, context.address, context.recorder
+    )
     store.close()
     context.report({"type": "ready", "library": comm.library, "transport": comm.transport})
     saboteur.meet(comm)

@@ -44,7 +44,9 @@ def run(context: RankContext) -> None:
     comms: dict[str, Communicator] = {}
     for name in dict.fromkeys(case.backend for case in cases):
         backend = backend_named(name)
-        comms[name] = backend.open(context.placement, store, context.token, context.timeout, context.address)
+        comms[name] = backend.open(
+            context.placement, store, context.token, context.timeout, context.address, context.recorder
+        )
     store.close()
     context.phase("start")
     shared = {name: Shared(comm) for name, comm in comms.items()}

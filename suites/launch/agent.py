@@ -4,7 +4,7 @@ Started as `python -P -m suites.launch.agent`, or from far.py, with the job as t
 stays open: its end means that the controller is gone, and the ranks with it. So does silence, where the controller is
 on another host: a wire that is cut has no end. stdout carries frames only. One loop, no thread but the
 store's, which starts after the fork. How ranks are started is a starter's (see starters.py).
-May import: protocol, frames, link's limit, knock, starters, world's look at a host, probes, collectives.
+May import: protocol, frames, link's limit, knock, snapshots, starters, world's look at a host, probes, collectives.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from suites.launch.knock import Door, Knock
 from suites.launch.link import raise_descriptors
 from suites.launch.looking import Looking
 from suites.launch.protocol import MARK, BrokenFrame, Frame, FrameReader, pack
+from suites.launch.snapshots import reach, recorded
 from suites.launch.starters import Member, Starter, signal_group, starter_named
 
 _TERM_SECONDS = 2.0
@@ -195,6 +196,8 @@ class Agent:
                     self._looking = Looking(frame, self._send)
                 case "go":
                     self._go(frame)
+                case "record":
+                    self._tell_recorded(self._ranks)
                 case "stop":
                     self._stop()
 
@@ -255,7 +258,10 @@ class Agent:
         except OSError:
             data = b""
         for content in rank.reader.feed(data):
-            self._send({"type": "rank", "rank": rank.rank, "content": content})
+            if content["type"] == "ring":
+                reach(rank, content)
+            else:
+                self._send({"type": "rank", "rank": rank.rank, "content": content})
         if not data:
             self.selector.unregister(rank.socket)
             rank.socket.close()
@@ -282,10 +288,16 @@ class Agent:
             self.selector.unregister(rank.socket)
             rank.socket.close()
         rank.alive = False
+        if self._job["record"] and self._stopping is None:
+            self._tell_recorded([rank])
         ended = {"code": code if code >= 0 else None, "signal": -code if code < 0 else None}
         self._send({"type": "exit", "rank": rank.rank, "stopped": self._stopping is not None, **ended})
         # Its children, if it left any, are in its group.
         signal_group(rank.pid, signal.SIGKILL)
+
+    def _tell_recorded(self, ranks: Sequence[Member]) -> None:
+        for frame in recorded(ranks):
+            self._send(frame)
 
     def _hear(self, rank: Member, descriptor: int) -> None:
         self.selector.register(descriptor, selectors.EVENT_READ, lambda _: self._on_output(rank, descriptor))

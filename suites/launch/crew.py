@@ -77,6 +77,11 @@ class Crew:
         return self._supervisor.survivors if self._supervisor else []
 
     @property
+    def rings(self) -> dict[int, bytes]:
+        """By rank, what was recorded, as the run ended badly or the job wants it: see ringreader."""
+        return self._supervisor.rings if self._supervisor else {}
+
+    @property
     def pids(self) -> dict[int, int]:
         """Process ids of the ranks."""
         return self._supervisor.pids if self._supervisor else {}

@@ -126,6 +126,7 @@ class Dial:
 
 def _run_rank(channel: Channel, outputs: tuple[int, int], close: list[int], parent: int) -> None:
     """In the forked process: learn what is to be done, and do it."""
+    from collectives import ring
     from collectives.placement import Placement
     from suites.jobs import job_named
     from suites.launch.rank import become_rank, failure, pin, run_job
@@ -141,7 +142,10 @@ def _run_rank(channel: Channel, outputs: tuple[int, int], close: list[int], pare
     except Exception as error:
         channel.send(failure(error))
         return
-    run_job(channel, function, job, Placement(**job["placement"]))
+    record = ring.memory()
+    if record is not None:
+        channel.send({"type": "ring", "descriptor": record})
+    run_job(channel, function, job, Placement(**job["placement"]), record)
 
 
 def rank_of(environ: Mapping[str, str]) -> int:

@@ -13,6 +13,7 @@ import socket
 import traceback
 from collections.abc import Callable
 
+from collectives import ring
 from collectives.placement import Placement
 from suites.jobs import job_named
 from suites.launch.protocol import Channel, Frame
@@ -64,15 +65,16 @@ class ForkStarter:
         ours, theirs = socket.socketpair()
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
+        record = ring.memory()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             try:
-                others = [d for member in self._members.values() for d in (member.socket.fileno(), *member.outputs)]
+                others = [descriptor for member in self._members.values() for descriptor in _descriptors(member)]
                 close = [ours.fileno(), out_read, err_read, *self._host.private(), *others]
                 become_rank((out_write, err_write), close, parent)
                 pin(cpus)
-                run_job(Channel(theirs), function, job, placement)
+                run_job(Channel(theirs), function, job, placement, record)
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -84,4 +86,9 @@ class ForkStarter:
         # The rank does it too; whoever comes first, its group exists before anybody signals it.
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        return Member(placement.rank, pid, ours, {out_read: Stream("stdout"), err_read: Stream("stderr")})
+        outputs = {out_read: Stream("stdout"), err_read: Stream("stderr")}
+        return Member(placement.rank, pid, ours, outputs, record)
+
+
+def _descriptors(member: Member) -> list[int]:
+    return [member.socket.fileno(), *member.outputs, *([] if member.ring is None else [member.ring])]

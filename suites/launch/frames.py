@@ -133,11 +133,13 @@ FROM_AGENTS: Mapping[str, Shape] = {
     "output": {"rank": optional(integer), "stream": text, "text": text},
     "exit": {"rank": integer, "code": optional(integer), "signal": optional(integer), "stopped": flag},
     "alive": {"states": by_name(optional(text)), "cpu_seconds": by_name(number)},
+    "recorded": {"rank": integer, "data": text},
     "broken": {"error": text, "message": text, "traceback": every(text)},
     "unheard": {"seconds": number},
 }
 FROM_RANKS: Mapping[str, Shape] = {
     "phase": {"phase": text},
+    "ring": {"descriptor": integer},
     "failure": {
         "error": text, "message": text, "notes": every(text), "waiting_for": every(integer), "peer": optional(integer),
         "traceback": every(text),
@@ -152,9 +154,10 @@ FROM_CONTROLLERS: Mapping[str, Shape] = {
     "job": {
         "job": text, "arguments": mapping, "placements": every(holds(PLACEMENT)),
         "cpus": every(optional(every(integer))), "token": text, "timeout": span, "store": optional(text),
-        "address": optional(address), "starter": text, "lifeline": optional(span),
+        "address": optional(address), "starter": text, "lifeline": optional(span), "record": flag,
     },
     "go": {"store": text},
+    "record": {},
 }  # fmt: skip
 
 ANSWERS: Mapping[str, str] = {"look": "looked", "clock": "clocked", "listen": "listening", "knock": "knocked"}
@@ -189,5 +192,5 @@ def check_turn(frame: Frame, *, greeted: bool, awaited: str, ranks: Sequence[int
         raise BrokenFrame("a second greeting")
     if kind in ANSWERS.values() and kind != awaited:
         raise BrokenFrame(f"'{kind}', which nobody has asked for")
-    if kind in ("started", "exit") and frame["rank"] not in ranks:
+    if kind in ("started", "exit", "recorded") and frame["rank"] not in ranks:
         raise BrokenFrame(f"'{kind}' of rank {frame['rank']}, which is none of its ranks")

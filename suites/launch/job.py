@@ -34,6 +34,8 @@ class Job:
     spins: bool = False
     addresses: Sequence[str] = ()
     lifeline: float | None = None
+    record: bool = False
+    """What ranks record is wanted of those that end well too."""
 
     def frame(self, node: int) -> Frame:
         """What the agent of one host is told. The store is served beside rank 0."""
@@ -50,6 +52,7 @@ class Job:
             "timeout": self.timeout,
             "starter": self.starter,
             "lifeline": self.lifeline,
+            "record": self.record,
         }
 
 

@@ -5,7 +5,8 @@ A frame is a dict with a `type`:
     controller -> agent   look {name, wanted} (at its host, as info does), clock (what time it is),
                           listen {address, secret}, knock {address, port, secret, seconds} (the door of another agent),
                           job {job, arguments, placements, cpus, token, timeout, store (null: not here), starter,
-                          lifeline}, go {store} (all ranks of all hosts are there), alive, stop
+                          lifeline, record}, go {store} (all ranks of all hosts are there), alive,
+                          record (tell what ranks have recorded), stop
     agent -> controller   hello {host, pid, version, python, facts, interfaces}, looked {facts, findings, texts},
                           asking {line} (of a tool), clocked {nanoseconds}, listening {port},
                           knocked {why (null: it was opened)}, started {rank, pid}, serving {store},
@@ -13,11 +14,13 @@ A frame is a dict with a `type`:
                           exit {rank, code, signal, stopped}, alive {states, cpu_seconds},
                           helpers {pids} (processes beside itself and the ranks),
                           waiting {address, token} (for ranks that others have started to dial),
+                          recorded {rank, data} (the ring until now, zlib and base64),
                           broken {error, message} (it cannot go on), unheard {seconds} (of the controller: so the
                           ranks were ended), ended
     controller -> far     environment {variables}, to what becomes the agent of another host
     agent -> rank         job {.., placement, cpu} to a rank that was not forked from it, go {store}
-    rank -> agent         anything its job reports; `failure` and `finished` are the launcher's own
+    rank -> agent         ring {descriptor} (the agent's own: where a rank that was not forked from it records);
+                          anything its job reports; `failure` and `finished` are the launcher's own
 
 What must stand in each is in frames.py. An agent's first frame comes after MARK: what leads to it, a login shell for
 one, may print before.

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from collectives.errors import CollectiveError
 from collectives.placement import Placement
+from collectives.recorder import Recorder
 from suites.launch.protocol import Channel, Frame
 
 _PR_SET_PDEATHSIG = 1
@@ -35,6 +36,8 @@ class RankContext:
     report: Callable[[Frame], None]
     address: str | None = None
     """Where this host is reached by others, if there are any."""
+    recorder: Recorder | None = None
+    """Where its calls are recorded so that the agent can see them."""
 
     def phase(self, name: str) -> None:
         """Say what this rank does next; a fault is reported with it."""
@@ -71,17 +74,19 @@ def pin(cpus: Sequence[int] | None) -> None:
             os.sched_setaffinity(0, cpus)
 
 
-def run_job(channel: Channel, job: Callable[[RankContext], None], frame: Frame, placement: Placement) -> NoReturn:
+def run_job(
+    channel: Channel, job: Callable[[RankContext], None], frame: Frame, placement: Placement, record: int | None
+) -> NoReturn:
     """Run the job to its end and leave the process. Whatever goes wrong is reported, never lost.
 
-    Leaving skips the interpreter's own clean-up: it could wait for threads and sockets of a job that has failed.
+    `record` leads to memory for what it records. Leaving skips the interpreter's own clean-up: it could wait for threads and sockets of a job that has failed.
     """
     code = 0
     try:
         store = channel.receive()["store"]
         context = RankContext(
             placement, frame["arguments"], frame["token"], frame["timeout"], store, channel.send,
-            frame["address"],
+            frame["address"], Recorder(placement.rank, placement.world_size, record),
         )  # fmt: skip
         job(context)
         channel.send({"type": "finished"})

@@ -45,6 +45,8 @@ class Member:
     socket: socket.socket
     outputs: dict[int, Stream]
     """By read end, those that are still open."""
+    ring: int | None = None
+    """Leads to what it records, where it does and lets the agent see it. Open until the agent ends."""
     reader: FrameReader = field(default_factory=FrameReader)
     alive: bool = True
     left: float | None = None

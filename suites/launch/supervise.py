@@ -3,7 +3,8 @@
 The first fault wins: it is kept with its time, everybody else is stopped, and what others report afterwards is kept
 too, as evidence. Whatever goes wrong, an agent that fails included, is a Fault. Every wait is bounded: a run in which
 no rank reports and none uses CPU is a fault of its own.
-May import: absence, complaints, deadlines, openings, job, link, ending, frames, protocol, seen, verdict's Fault.
+May import: absence, complaints, deadlines, openings, job, link, ending, frames, protocol, seen, snapshots,
+verdict's Fault.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from suites.launch.link import AgentCommand, Link, raise_descriptors
 from suites.launch.openings import Openings
 from suites.launch.protocol import BrokenFrame, Frame
 from suites.launch.seen import Roll, Seen
+from suites.launch.snapshots import unpacked
 from suites.verdict import Fault, Kind
 
 
@@ -41,6 +43,8 @@ class Supervisor:
     faults: list[Fault] = field(default_factory=list)
     survivors: list[tuple[str, int]] = field(default_factory=list)
     """Host and process id of what could not be ended, or on another host is not known to have."""
+    rings: dict[int, bytes] = field(default_factory=dict)
+    """What ranks had recorded when the first fault stopped them, and where the job wants it when they ended."""
     _links: list[Link] = field(default_factory=list)
     _openings: Openings = field(default_factory=Openings)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
@@ -262,6 +266,8 @@ class Supervisor:
             case "alive":
                 if self._roll.on_beat(frame, time.monotonic()) and self._job and not self._job.spins:
                     self._moved = time.monotonic()
+            case "recorded":
+                self.rings[frame["rank"]] = unpacked(frame["data"])
             case "broken":
                 found = {"error": frame["error"], "traceback": "".join(frame["traceback"])}
                 self._agent_fault(link, f"failed: {frame['message']}", **found)
@@ -418,4 +424,6 @@ class Supervisor:
             self._stopped = time.monotonic()
             self._openings.clear()
             for link in self._links:
+                if self.faults and self._job:
+                    link.tell({"type": "record"})  # done before what follows ends the ranks
                 link.stop()
