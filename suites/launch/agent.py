@@ -260,8 +260,9 @@ class Agent:
         for content in rank.reader.feed(data):
             if content["type"] == "ring":
                 reach(rank, content)
-            else:
-                self._send({"type": "rank", "rank": rank.rank, "content": content})
+                continue
+            rank.finished |= content["type"] == "finished"
+            self._send({"type": "rank", "rank": rank.rank, "content": content})
         if not data:
             self.selector.unregister(rank.socket)
             rank.socket.close()
@@ -288,7 +289,8 @@ class Agent:
             self.selector.unregister(rank.socket)
             rank.socket.close()
         rank.alive = False
-        if self._job["record"] and self._stopping is None:
+        # Should it be the last of its host, nobody could ask later.
+        if self._stopping is None and (self._job["record"] or not rank.finished):
             self._tell_recorded([rank])
         ended = {"code": code if code >= 0 else None, "signal": -code if code < 0 else None}
         self._send({"type": "exit", "rank": rank.rank, "stopped": self._stopping is not None, **ended})

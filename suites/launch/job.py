@@ -35,7 +35,7 @@ class Job:
     addresses: Sequence[str] = ()
     lifeline: float | None = None
     record: bool = False
-    """What ranks record is wanted of those that end well too."""
+    """What ranks have recorded is wanted of those that end well too."""
 
     def frame(self, node: int) -> Frame:
         """What the agent of one host is told. The store is served beside rank 0."""

@@ -79,7 +79,8 @@ def run_job(
 ) -> NoReturn:
     """Run the job to its end and leave the process. Whatever goes wrong is reported, never lost.
 
-    `record` leads to memory for what it records. Leaving skips the interpreter's own clean-up: it could wait for threads and sockets of a job that has failed.
+    `record` leads to memory for what it records. Leaving skips the interpreter's own clean-up: it could wait for
+    threads and sockets of a job that has failed.
     """
     code = 0
     try:

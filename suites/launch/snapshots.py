@@ -33,12 +33,12 @@ def reach(member: Member, frame: Frame) -> None:
 
 
 def recorded(members: Sequence[Member]) -> Iterator[Frame]:
-    """What each has recorded until now, of those whose ring is there."""
+    """What each has recorded until now, of those that have begun to and whose ring is at hand."""
     for member in members:
         with contextlib.suppress(OSError):
-            if member.ring is not None:
-                data = zlib.compress(ring.snapshot(member.ring), _LEVEL)
-                yield {"type": "recorded", "rank": member.rank, "data": base64.b64encode(data).decode()}
+            if member.ring is not None and (found := ring.snapshot(member.ring)).startswith(ring.MAGIC):
+                data = base64.b64encode(zlib.compress(found, _LEVEL)).decode()
+                yield {"type": "recorded", "rank": member.rank, "data": data}
 
 
 def unpacked(data: str) -> bytes:

@@ -49,6 +49,8 @@ class Member:
     """Leads to what it records, where it does and lets the agent see it. Open until the agent ends."""
     reader: FrameReader = field(default_factory=FrameReader)
     alive: bool = True
+    finished: bool = False
+    """It has said that its job is done."""
     left: float | None = None
     """When it closed its end: it is gone, or about to be."""
 

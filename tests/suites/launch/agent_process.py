@@ -29,7 +29,7 @@ def job(name: str, ranks: int = 1, **arguments: object) -> Frame:
     return {
         "type": "job", "job": name, "arguments": arguments, "placements": placements, "cpus": [None] * ranks,
         "token": "t", "store": store, "timeout": 5.0, "starter": "fork",
-        "lifeline": None, "address": None,
+        "lifeline": None, "address": None, "record": False,
     }  # fmt: skip
 
 

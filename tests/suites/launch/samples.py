@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
+import zlib
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
@@ -64,6 +66,7 @@ SAID: tuple[Frame, ...] = (
     {"type": "output", "rank": None, "stream": "stderr", "text": "x\n"},
     {"type": "exit", "rank": 0, "code": 0, "signal": None, "stopped": False},
     {"type": "alive", "states": {"0": "S (sleeping)"}, "cpu_seconds": {"0": 0.5}},
+    {"type": "recorded", "rank": 0, "data": base64.b64encode(zlib.compress(b"a ring")).decode()},
     {"type": "broken", "error": "E", "message": "m", "traceback": ["t"]},
     {"type": "unheard", "seconds": 10.0},
     {"type": "ended"},
@@ -93,6 +96,7 @@ TOLD: tuple[Frame, ...] = (
     {"type": "alive"},
     {"type": "stop"},
     {"type": "clock"},
+    {"type": "record"},
 )
 """By controllers."""
 

@@ -5,13 +5,20 @@ Started as `python -m tests.suites.launch.strange_agent`.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 
+import numpy
+
+from collectives.backends.builtin import BACKEND
+from collectives.rendezvous import Store
 from suites.jobs import JOBS
 from suites.launch import agent, mpiexec
 from suites.launch.rank import RankContext
@@ -95,6 +102,24 @@ def map_files(context: RankContext) -> None:
     time.sleep(3600)
 
 
+def meet(context: RankContext) -> None:
+    """All call an allreduce but the last rank, which does what is wanted instead."""
+    store = Store(context.store, context.token)
+    comm = BACKEND.open(context.placement, store, context.token, context.timeout, context.address, context.recorder)
+    comm.barrier()
+    if context.placement.rank == context.placement.world_size - 1:
+        LATE[context.arguments["late"]]()
+    comm.allreduce(numpy.ones(4, numpy.float32))
+
+
+LATE: dict[str, Callable[[], object]] = {
+    "sleeps": lambda: time.sleep(3600),
+    "holds the lock": lambda: ctypes.PyDLL(None).sleep(3600),
+    "leaves": lambda: sys.exit(0),
+    "comes": lambda: None,
+}
+
+
 def strange(context: RankContext) -> None:
     """Raises what is no Exception, with a message that is no text."""
     raise KeyboardInterrupt("\ud800")
@@ -102,7 +127,7 @@ def strange(context: RankContext) -> None:
 
 for function in (
     report, chatter, flood, lazy, stubborn, vanish, leave_a_child, fork_a_child, long_report, thread, map_files,
-    strange,
+    meet, strange,
 ):  # fmt: skip
     JOBS[function.__name__] = f"tests.suites.launch.strange_agent:{function.__name__}"
 

@@ -163,6 +163,7 @@ def test_an_agent_looks_up_no_names(name: str) -> None:
         ({"type": "looked"}, {"awaited": "knocked"}),
         ({"type": "started", "rank": 2}, {}),
         ({"type": "exit", "rank": 2}, {}),
+        ({"type": "recorded", "rank": 2}, {}),
     ],
 )
 def test_what_comes_out_of_turn_is_refused(frame: Frame, turn: Frame) -> None:

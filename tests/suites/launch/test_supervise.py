@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from collectives.placement import Placement
+from collectives.ringreader import read
 from suites.launch import deadlines
 from suites.launch.job import Event, Job, Output, Report
 from suites.launch.link import AgentCommand
@@ -346,3 +347,21 @@ def test_who_takes_the_events_may_be_away_for_long(space: RunSpace, monkeypatch:
             if isinstance(event, Report):
                 until(heard.exists, HUNG, "two heartbeats")
     assert [event.content for event in taken if isinstance(event, Report)] == [{"type": "hi"}]
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_ranks_have_recorded_is_kept_when_a_run_goes_wrong(space: RunSpace) -> None:
+    watched = supervisor(space, *STRANGE, timeout=1.0, late="sleeps")
+    watched.job = replace(watched.job, name="meet")
+    run(watched)
+    assert verdict(watched) == ("missing", [1])
+    found = {rank: read(data) for rank, data in watched.rings.items()}
+    assert [entry.collective for entry in found[0].entries] == ["barrier", "allreduce"]
+    assert [entry.collective for entry in found[1].entries] == ["barrier"]
+
+
+def test_an_agent_that_tells_a_spoilt_ring_is_told(space: RunSpace) -> None:
+    spoilt = json.dumps({"type": "recorded", "rank": 0, "data": "no ring"})
+    watched = puppet(space, HELLO, "read job", spoilt, "eof")
+    run(watched)
+    assert "does not speak the protocol: what a rank has recorded is spoilt" in watched.faults[0].message
