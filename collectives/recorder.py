@@ -151,6 +151,15 @@ class Recorder:
         return True
 
 
+def recording(folder: str, rank: int, world_size: int) -> Recorder:
+    """One whose ring is a file of a folder. Raises ResourceError."""
+    descriptor = ring.file(folder, rank)
+    try:
+        return Recorder(rank, world_size, descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class Record:
     """One call in the ring, as it goes on."""
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 import collectives
 from collectives.errors import CollectiveError
+from collectives.ringreader import Ring, read
 from tests.collectives.processes import PATIENCE, ROOT, assert_well, free_port, run_ranks
 from tests.leftovers import RunSpace
 
@@ -80,3 +83,37 @@ def test_the_readme_shows_the_same_program() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     assert shown.split() == five_lines().split()
+
+
+def recorded(folder: Path) -> dict[int, Ring]:
+    return {found.rank: found for found in (read(path.read_bytes()) for path in folder.glob("rank-*.ring"))}
+
+
+@pytest.mark.parametrize("by", ["argument", "variable"])
+def test_what_ranks_have_called_is_in_files_when_one_was_killed(space: RunSpace, by: str) -> None:
+    folder = space.folder / "rings"
+    program = f"""
+import os, signal, numpy, collectives
+with collectives.open(timeout=1.0{f", record={str(folder)!r}" if by == "argument" else ""}) as comm:
+    comm.barrier()
+    if comm.rank == 1:
+        comm.group([1]).barrier()
+        os.kill(os.getpid(), signal.SIGKILL)
+    comm.allreduce(numpy.ones(3))
+"""
+    variables = {"OPSDIST_RECORD": str(folder)} if by == "variable" else {}
+    ended = run_ranks(space, [sys.executable, "-c", program], 2, **variables)
+    assert (ended[0].code, ended[1].code) == (1, -signal.SIGKILL)
+    rings = recorded(folder)
+    assert [(entry.collective, entry.outcome) for entry in rings[0].entries] == [
+        ("barrier", "done"), ("allreduce", "lost" if "PeerLost" in ended[0].stderr else "timed out"),
+    ]  # fmt: skip
+    assert [len(entry.group.ranks) for entry in rings[1].entries if entry.group] == [2, 1]
+    assert rings[0].entries[1].frame is not None
+    assert (rings[0].entries[1].frame.file, rings[0].entries[1].frame.line) == ("<string>", 8)
+
+
+def test_a_folder_that_nothing_can_be_recorded_in_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CollectiveError, match="cannot record to"):
+        collectives.open(record=str(tmp_path / "file"))
