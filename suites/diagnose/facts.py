@@ -75,6 +75,8 @@ class Group:
     size: int | None = None
     ranks: tuple[int, ...] | None = None
     """World ranks, in the order of group ranks."""
+    guessed: bool = False
+    """The key was put together from what was seen: others may have put together the same of another group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from suites.diagnose.complaints import Complaint, complaints
 from suites.diagnose.devices import shared_devices
 from suites.diagnose.facts import Call, Class, Ended, Fact, Level, Seen, Stack, Subject, Unread, Who
 from suites.diagnose.graph import Ends, Wait, ends, reaching
+from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.people import People, meet
@@ -59,7 +60,7 @@ class Case:
 
 
 def case_of(facts: Sequence[Fact]) -> Case:
-    facts = united(facts)
+    facts = united(settled(facts))
     people = meet(facts)
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}

@@ -1,24 +1,27 @@
 """Communicators and calls in NCCL's log: who is which rank of what, and what each has launched.
 
-A pointer names a communicator within one process only; its commId is the same on all ranks. Calls are told with
-NCCL_DEBUG_SUBSYS=COLL (ncclEnqueueCheck in NCCL's src/enqueue.cc), the number in hexadecimal.
+A pointer names a communicator within one process only; its commId is the same on all ranks, and so is, of one that was
+split off, its parent's name with the number of the split and the colour. Calls are told with NCCL_DEBUG_SUBSYS=COLL
+(ncclEnqueueCheck in NCCL's src/enqueue.cc), the number in hexadecimal.
 May import: facts, line, operations.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
-from suites.diagnose.facts import Call, Fact, Group, Identity, Signature
+from suites.diagnose.facts import Call, Fact, Group, Identity, Signature, Who
 
-_INIT = re.compile(
-    r"comm (?P<comm>0x[0-9a-f]+) rank (?P<rank>\d{1,9}) n[rR]anks (?P<size>\d{1,9})\b"
-    r"(?:.{0,120}? commId (?P<id>0x[0-9a-f]+))?"
+_RANK = re.compile(r"comm (?P<comm>0x[0-9a-f]{1,16}) rank (?P<rank>\d{1,9}) n[rR]anks (?P<size>\d{1,9})\b")
+_ID = re.compile(r" commId (?P<id>0x[0-9a-f]{1,16})")
+_PARENT = re.compile(
+    r" parent (?P<parent>0x[0-9a-f]{1,16})(?: (?:split|child)Count (?P<number>\d{1,9}))?"
+    r"(?: color (?P<color>-?\d{1,10}))?"
 )
 _COLL = re.compile(
     r"(?P<op>\w{2,40}): opCount (?P<number>[0-9a-fA-F]{1,16}) sendbuff \S{1,40} recvbuff \S{1,40} "
@@ -35,8 +38,38 @@ _OPERATORS = ("sum", "prod", "max", "min", "avg")
 _REDUCING = frozenset(("allreduce", "reduce", "reduce_scatter"))
 _ROOTED = frozenset(("broadcast", "reduce", "gather", "scatter"))
 
-Process = tuple[str | None, int | None, str]
-"""Host, process id, and the pointer in it."""
+Process = tuple[str | None, int | None]
+"""Host and process id."""
+
+
+def communicator(number: str) -> str:
+    """The key of a communicator, by its commId, which RAS calls its hash: some leave out 0x, or leading zeros."""
+    return f"comm {int(number, 16):#x}"
+
+
+@dataclass(slots=True)
+class Communicator:
+    """As one process has it. `guessed` where its key might be that of another one too."""
+
+    key: str
+    size: int
+    rank: int | None = None
+    guessed: bool = False
+    last: Call | None = None
+    number: int | None = None
+    """That NCCL gave to the last call."""
+    ordinal: bool = False
+    """Calls are numbered by their order."""
+
+    def who(self, speaker: Who) -> Who:
+        return speaker if self.rank is None else replace(speaker, group=self.key, group_rank=self.rank)
+
+    def next(self, number: int) -> int:
+        """The number of a call that NCCL numbers so. On one node newer versions always say 0, and calls that are
+        grouped at the very beginning do so too: then the order in the file counts."""
+        self.ordinal |= number == 0 == self.number
+        self.number = number
+        return (self.last.seq or 0) + 1 if self.ordinal and self.last is not None else number
 
 
 @dataclass(slots=True)
@@ -44,37 +77,61 @@ class Communicators:
     """Of one source. A communicator whose beginning was not seen is taken for the one of as many ranks that other
     processes have opened in the same order."""
 
-    _known: dict[Process, tuple[str, int]] = field(default_factory=dict)
-    _guessed: dict[Process, str] = field(default_factory=dict)
-    _number: dict[tuple[str | None, int | None, str], int] = field(default_factory=lambda: defaultdict(int))
-    _last: dict[Process, int] = field(default_factory=dict)
+    _open: dict[tuple[Process, str], Communicator] = field(default_factory=dict)
+    """By process and pointer."""
+    _number: Counter[tuple[Process, str]] = field(default_factory=Counter)
 
     def read(self, line: Line) -> Iterable[Fact]:
         if "opCount " in line.text and (found := _COLL.search(line.text)):
             yield from self._call(found, line)
-        elif "comm 0x" in line.text and (found := _INIT.search(line.text)) and found["id"]:
-            yield from self._begun(found, line)
+        elif "comm 0x" in line.text and (found := _RANK.search(line.text)):
+            if " Destroy COMPLETE" in line.text or " Abort COMPLETE" in line.text:
+                yield from self._ended(found["comm"], line)
+            else:
+                yield from self._begun(found, line)
 
     def _begun(self, found: re.Match[str], line: Line) -> Iterable[Fact]:
-        key, rank = f"comm {found['id']}", int(found["rank"])
-        self._known[line.who.host, line.who.pid, found["comm"]] = key, rank
-        yield Group(key, line.place(), size=int(found["size"]))
-        yield Identity(replace(line.who, group=key, group_rank=rank), line.place())
+        # One that was split off says its own commId in some versions only, and in others its parent's.
+        process, size, rank = _process(line), int(found["size"]), int(found["rank"])
+        if told := _PARENT.search(line.text, found.end()):
+            known = self._open.get((process, found["comm"]))
+            if known is not None and known.rank == rank and known.size == size and "COMPLETE" in line.text:
+                return
+            fresh = self._split(process, told, size, rank)
+        elif (told := _ID.search(line.text, found.end())) and int(told["id"], 16):
+            fresh = Communicator(communicator(told["id"]), size, rank)
+        else:
+            return
+        known = self._open.get((process, found["comm"]))
+        if known is None or known.key != fresh.key:
+            self._open[process, found["comm"]] = fresh
+        yield Group(fresh.key, line.place(), size=size, guessed=fresh.guessed)
+        yield Identity(fresh.who(line.who), line.place())
+
+    def _split(self, process: Process, told: re.Match[str], size: int, rank: int) -> Communicator:
+        parent = self._open.get((process, told["parent"]))
+        if parent is None:
+            parent = self._unseen(process, told["parent"], "an unseen communicator", 0)
+        number = told["number"] or str(self._next(process, f"{parent.key} {told['color']} {size}"))
+        color = "" if told["color"] is None else f" color {told['color']}"
+        return Communicator(f"{parent.key} split {number}{color}", size, rank, parent.guessed)
+
+    def _unseen(self, process: Process, pointer: str, name: str, size: int) -> Communicator:
+        number = self._next(process, name)
+        return self._open.setdefault((process, pointer), Communicator(f"{name} {number}", size, guessed=True))
+
+    def _next(self, process: Process, name: str) -> int:
+        self._number[process, name] += 1
+        return self._number[process, name]
 
     def _call(self, found: re.Match[str], line: Line) -> Iterable[Fact]:
-        process = (line.who.host, line.who.pid, found["comm"])
-        op, size = operation(found["op"]), int(found["size"] or 0)
-        who = line.who
-        if process in self._known:
-            key, rank = self._known[process]
-            who = replace(who, group=key, group_rank=rank)
-        else:
-            key = self._guess(process, size)
-            yield Group(key, line.place(), f"a communicator of {size} ranks", size or None)
-        number = int(found["number"], 16)
-        # On one node newer versions always say 0: then the order in the file counts.
-        seq = None if number == 0 and self._last.get(process) == 0 else number
-        self._last[process] = number
+        process, op = _process(line), operation(found["op"])
+        mine = self._open.get((process, found["comm"]))
+        if mine is None:
+            size = int(found["size"] or 0)
+            mine = self._unseen(process, found["comm"], f"communicator of {size} ranks", size)
+            yield Group(mine.key, line.place(), size=size or None, guessed=True)
+        seq = mine.next(int(found["number"], 16))
         signature = Signature(
             op,
             int(found["count"]),
@@ -82,16 +139,20 @@ class Communicators:
             _name(_OPERATORS, int(found["operator"])) if op in _REDUCING else None,
             int(found["root"]) if op in _ROOTED else None,
         )
+        call = Call(mine.who(line.who), line.place(), mine.key, seq, signature)
+        mine.last = call
         if op not in ("send", "recv"):
-            yield Call(who, line.place(), key, seq, signature)
+            yield call
 
-    def _guess(self, process: Process, size: int) -> str:
-        if process not in self._guessed:
-            host, pid, _ = process
-            of_size = (host, pid, str(size))
-            self._number[of_size] += 1
-            self._guessed[process] = f"communicator {self._number[of_size]} of {size} ranks"
-        return self._guessed[process]
+    def _ended(self, pointer: str, line: Line) -> Iterable[Fact]:
+        """Nobody comes to the end of destroying a communicator before all its calls have ended."""
+        mine = self._open.pop((_process(line), pointer), None)
+        if mine is not None and mine.last is not None and " Destroy COMPLETE" in line.text:
+            yield replace(mine.last, state="done")
+
+
+def _process(line: Line) -> Process:
+    return line.who.host, line.who.pid
 
 
 def _name(names: tuple[str, ...], number: int) -> str:

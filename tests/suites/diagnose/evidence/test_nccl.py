@@ -147,7 +147,65 @@ def test_without_its_beginning_a_communicator_is_the_one_of_as_many_ranks() -> N
 
 def test_calls_that_are_all_number_0_are_counted_by_their_order() -> None:
     line = CALL.format(host="node01", pid=11, op="AllReduce", number="0", count=4, pointer="0xaaa1")
-    assert [call.seq for call in only(log("\n".join([line] * 3)), Call)] == [0, None, None]
+    assert [call.seq for call in only(log("\n".join([line] * 3)), Call)] == [0, 1, 2]
+
+
+SPLIT = (
+    "node01:{pid}:900 [0] NCCL INFO ncclCommSplit comm {pointer} rank {rank} nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 "
+    "parent {parent} {rest}"
+)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "splitCount 2 color {color} key 5- Init START",
+        "splitCount 2 color {color} key 5 - Init COMPLETE",
+        "childCount 2 color {color} key 5- Init START",
+        "color {color} key 5 commId 0x5ca1ab1e00c0ffee - Init START",
+    ],
+)
+def test_what_was_split_off_is_named_by_its_parent_and_colour(form: str) -> None:
+    def calls(pid: int, color: int) -> list[Call]:
+        pointers = {"pid": pid, "rank": 1, "pointer": f"0x{pid}c", "parent": f"0x{pid}a"}
+        told = [
+            INIT.format(host="node01", **pointers | {"pointer": pointers["parent"]}),
+            SPLIT.format(rest=form.format(color=color), **pointers),
+            SPLIT.format(rest=form.format(color=color), **pointers).replace("START", "COMPLETE"),
+            CALL.format(host="node01", op="AllReduce", number="3", count=4, **pointers),
+        ]
+        return only(log("\n".join(told)), Call)
+
+    (one,), (same,), (other,) = calls(11, 0), calls(12, 0), calls(13, 1)
+    assert one.group == same.group != other.group
+    assert one.group != "comm 0x5ca1ab1e00c0ffee"
+    assert (one.who.group, one.who.group_rank) == (one.group, 1)
+
+
+def test_zeros_before_a_number_do_not_make_another_communicator() -> None:
+    groups = only(
+        log(
+            "\n".join(
+                INIT.format(host="node01", pid=11, rank=0, pointer="0xaaa1").replace("0x5ca1ab1e00c0ffee", number)
+                for number in ("0x0cc", "0xcc")
+            )
+        ),
+        Group,
+    )
+    assert {group.key for group in groups} == {"comm 0xcc"}
+
+
+def test_what_was_destroyed_has_come_to_its_end() -> None:
+    facts = log(
+        "\n".join(
+            (
+                INIT.format(host="node01", pid=11, rank=0, pointer="0xaaa1"),
+                CALL.format(host="node01", pid=11, op="AllReduce", number="9", count=4, pointer="0xaaa1"),
+                "node01:11:11 [0] NCCL INFO comm 0xaaa1 rank 0 nranks 2 cudaDev 0 busId 1b000 - Destroy COMPLETE",
+            )
+        )
+    )
+    assert [(call.seq, call.state) for call in only(facts, Call)] == [(9, "entered"), (9, "done")]
 
 
 def test_what_hosts_are_set_up_with_is_told_without_their_names_and_addresses() -> None:
