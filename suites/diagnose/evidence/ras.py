@@ -1,230 +1,231 @@
-"""What NCCL's RAS subsystem answers: `ncclras -v` as text, `ncclras -f json` as JSON.
+"""What NCCL's RAS subsystem answers as text: `ncclras -v`, `echo verbose status | nc localhost 28028`, and what
+`ncclras -m` tells of while it watches.
 
-Counts are of calls that were launched, so equal ones do not mean health, and unequal ones are normal while a job runs:
-the text lists the minority, who may be ahead. Numbers of ranks beyond the communicator's size, which some versions
-print, make an answer worthless.
-May import: facts, line, operations, source.
+    #0-0 (feedc0de12345678) MISMATCH
+      Communicator ranks have different AllReduce operation counts
+      7 ranks have launched up to operation 64
+      Rank 7 has launched up to operation 60 -- GPU 3 managed by process 4711 on node 192.0.2.1
+
+The forms are those of src/ras/client_support.cc of NCCL. It lists the minority, who may be ahead. Numbers of ranks
+beyond the communicator's size, which some versions print, make an answer worthless.
+May import: facts, line, nccl_calls, operations, ras_facts.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from suites.diagnose.evidence.line import Line
+from suites.diagnose.evidence.nccl_calls import communicator
 from suites.diagnose.evidence.operations import operation
-from suites.diagnose.evidence.source import Source
-from suites.diagnose.facts import (
-    Absent,
-    Call,
-    Fact,
-    Group,
-    Identity,
-    Level,
-    Place,
-    Seen,
-    Signature,
-    Subject,
-    Trouble,
-    Unread,
-    Who,
-)  # fmt: skip
+from suites.diagnose.evidence.ras_facts import IMPOSSIBLE, MOST_RANKS, behind, dead, failed
+from suites.diagnose.facts import Absent, Fact, Group, Identity, Seen, Unread, Who
 
-_COMMUNICATOR = re.compile(r"^\s*#\d{1,4}-\d{1,4} \((?P<key>[0-9a-f]{8,20})\) (?P<state>[A-Z]+)")
+_COMMUNICATOR = re.compile(r"^\s{0,40}#(?P<row>\d{1,4})-\d{1,4} \((?P<key>[0-9a-f]{8,16})\) [A-Z,]{2,40}\s*$")
+_SUMMARY = re.compile(
+    r"^\s{0,40}(?P<row>\d{1,4})\s{1,40}\d{1,9}\s{1,40}\d{1,9}\s{1,40}[\d-]{1,20}\s{1,40}(?P<size>\d{1,9})\s{1,40}\d{1,9}\s{1,40}"
+    r"(?:NOCOMM|INIT|RUNNING|FINALIZE|ABORT)\b"
+)
+"""A row of the table above: how many ranks a communicator of that kind has."""
+_JOB = re.compile(r"^\s{0,40}(?:DEAD|INCOMPLETE|TIMEOUT)\s*$")
+"""Of processes, whichever communicators they are in."""
 _DIFFERENT = re.compile(r"ranks have different (?P<op>\w{2,40}) operation counts")
-_LAUNCHED = re.compile(r"(?P<number>\d{1,9}) ranks? ha(?:ve|s) launched up to operation (?P<seq>\d{1,18})")
-_MISSING = re.compile(
-    r"Missing communicator data from (?P<number>\d{1,9}) ranks?|(?P<dead>\d{1,9}) ranks? .{0,40}(?:dead|unresponsive)"
+_LAUNCHED = (
+    r"(?:ha(?:ve|s) launched up to operation (?P<seq>\d{1,18})|ha(?:ve|s) (?P<none>not launched) any operations)"
+)
+_SOME = re.compile(rf"^\s{{0,40}}(?P<number>\d{{1,9}}) ranks? (?:{_LAUNCHED}|reported (?P<error>[\w ]{{2,60}}))")
+_MISSING = re.compile(r"Missing communicator data from (?P<number>\d{1,9}) (?P<what>ranks?|job process)")
+_UNNAMED = re.compile(r"The missing ranks?: (?P<ranks>[\d, ]{1,4000})")
+_DEAD = re.compile(r"\d{1,9} job process(?:es)? (?:is|are) considered dead")
+_PROCESS = re.compile(
+    r"Process (?P<pid>\d{1,10}) on node (?P<node>\S{1,255}) managing GPUs? (?P<gpu>\d{1,4})(?P<more>,\d)?"
 )
 _RANK = re.compile(
-    r"Rank (?P<rank>\d{1,12}) --"
-    r"(?: GPU (?P<gpu>\S{1,20}) managed by process (?P<pid>\d{1,10}) on node (?P<node>\S{1,255}))?"
+    rf"Rank (?P<rank>\d{{1,12}}) (?:{_LAUNCHED} |has status \w{{1,20}} |reported (?P<error>[\w ]{{2,60}}) )?--"
+    r"(?: GPU (?P<gpu>\d{1,4})(?: \(NVML \d{1,4}\))? managed by process (?P<pid>\d{1,10}) on node (?P<node>\S{1,255}))?"
 )
-_MOST_RANKS = 1 << 20
-_IMPOSSIBLE = (
-    "RAS output inconsistent (ranks that no communicator has): a fault of NCCL 2.26.5 and 2.27.3, among others"
-)
+
+Kind = Literal["counts", "missing", "dead", "error", "other"]
 
 
 @dataclass(slots=True)
-class _Said:
-    """Of one communicator, as far as it was read."""
+class _Part:
+    """Of an answer, up to the next empty line: who is listed is listed for one reason."""
 
-    key: str
     line: Line
+    kind: Kind = "other"
     op: str = "unknown"
-    counts: dict[int, int] = field(default_factory=dict)
-    """Operation -> ranks that have launched up to it."""
+    error: str = ""
+    numbers: dict[int, int] = field(default_factory=dict)
+    """Operation -> how many ranks have launched up to it."""
     at: int | None = None
     """What is listed next."""
     listed: dict[int, list[Who]] = field(default_factory=lambda: defaultdict(list))
-    missing: bool = False
     absent: list[Who] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class RasText:
-    """Of one source."""
+    """Of one source, which may hold several answers."""
 
-    wakes: tuple[str, ...] = (") MISMATCH", ") INCOMPLETE", ") ERROR", ") DEAD", ") TIMEOUT", ") OK", ") RUNNING")
+    wakes: tuple[str, ...] = (
+        ") MISMATCH", ") INCOMPLETE", ") ERROR", ") OK", "operation counts", "job process", "PEER_DEAD: ", "RUNNING ",
+        "FINALIZE ", "ABORT ", "INIT ", "NOCOMM ",
+    )  # fmt: skip
     awake: bool = False
-    _said: _Said | None = None
+    _key: str | None = None
+    _row: str = ""
+    _sizes: dict[str, int] = field(default_factory=dict)
+    """By row of the table."""
+    _lacking: Counter[str] = field(default_factory=Counter)
+    """Ranks of each communicator that did not answer."""
+    _given_up: list[Who] = field(default_factory=list)
+    """Processes that are considered dead."""
+    _part: _Part | None = None
     _broken: bool = False
 
     def feed(self, line: Line) -> Iterable[Fact]:
-        if found := _COMMUNICATOR.search(line.text):
-            yield from self.end()
-            self._said, self.awake = _Said(f"comm {found['key']}", line), True
+        if found := _SUMMARY.search(line.text):
+            yield from self._close()
+            self._key, self._broken = None, False
+            self._lacking.clear()
+            self._sizes[found["row"]] = int(found["size"])
+        elif found := _COMMUNICATOR.search(line.text):
+            yield from self._close()
+            self._key, self._row, self._broken = communicator(found["key"]), found["row"], False
+            self._open(line, "other")
             yield Seen(line.place(), "answer of NCCL RAS")
-            return
-        said = self._said
-        if said is None:
-            return
-        if found := _DIFFERENT.search(line.text):
-            said.op = operation(found["op"])
-        elif found := _LAUNCHED.search(line.text):
-            said.at, said.missing = int(found["seq"]), False
-            said.counts[said.at] = int(found["number"])
-        elif _MISSING.search(line.text):
-            said.missing, said.at = True, None
-        elif found := _RANK.search(line.text):
-            self._rank(found, said, line)
+        elif not line.text.strip():
+            yield from self._close()
+        elif "PEER_DEAD: " in line.text:
+            if found := _PROCESS.search(line.text):
+                yield from dead(_process(found), line.place())
+        else:
+            yield from self._told(line)
 
-    def _rank(self, found: re.Match[str], said: _Said, line: Line) -> None:
-        rank, size = int(found["rank"]), sum(said.counts.values())
-        if rank >= (size or _MOST_RANKS):
-            self._broken = True
-            return
+    def _told(self, line: Line) -> Iterable[Fact]:
+        if found := _DIFFERENT.search(line.text):
+            yield from self._close()
+            if self._key is not None:
+                self._open(line, "counts").op = operation(found["op"])
+        elif found := _MISSING.search(line.text):
+            yield from self._close()
+            of_ranks = found["what"].startswith("rank")
+            if self._key is not None and of_ranks:
+                self._lacking[self._key] += int(found["number"])
+            if self._key is not None or not of_ranks:
+                self._open(line, "missing")
+        elif _DEAD.search(line.text):
+            yield from self._close()
+            self._key, self._given_up = None, []
+            self._open(line, "dead")
+            yield Seen(line.place(), "answer of NCCL RAS")
+        elif self._part is not None:
+            yield from self._listed(self._part, line)
+
+    def _listed(self, part: _Part, line: Line) -> Iterable[Fact]:
+        if found := _SOME.search(line.text):
+            part.at = _count(found)
+            if part.at is not None:
+                part.numbers[part.at] = int(found["number"])
+            else:
+                part.kind, part.error = "error", found["error"].strip()
+        elif found := _RANK.search(line.text):
+            yield from self._rank(part, found, line)
+        elif found := _UNNAMED.search(line.text):
+            for rank in re.findall(r"\d{1,12}", found["ranks"]):
+                self._take_absent(part, Who(group=self._key, group_rank=int(rank)))
+        elif found := _PROCESS.search(line.text):
+            if part.kind == "dead":
+                self._given_up.append(_process(found))
+                yield from dead(_process(found), line.place())
+            elif part.kind == "missing":
+                part.absent.append(_process(found))
+        elif _JOB.search(line.text):
+            self._key = None
+
+    def _rank(self, part: _Part, found: re.Match[str], line: Line) -> Iterable[Fact]:
         who = Who(
             host=found["node"], pid=int(found["pid"]) if found["pid"] else None,
-            device=f"gpu{found['gpu']}" if found["gpu"] else None, group=said.key, group_rank=rank,
+            device=f"gpu{found['gpu']}" if found["gpu"] else None, group=self._key, group_rank=int(found["rank"]),
         )  # fmt: skip
-        if said.missing:
-            said.absent.append(who)
-        elif said.at is not None:
-            said.listed[said.at].append(who)
+        if self._key is None or self._is_impossible(who):
+            self._broken |= self._key is not None
+            return
+        yield Identity(who, line.place())
+        if (alone := _count(found)) is not None:
+            part.numbers[alone] = 1
+            part.listed[alone].append(who)
+        elif found["error"] or part.kind == "error":
+            yield from failed(who, line.place(), (found["error"] or part.error).strip())
+        elif part.kind == "missing":
+            part.absent.append(who)
+        elif part.kind == "counts" and part.at is not None:
+            part.listed[part.at].append(who)
 
-    def end(self) -> Iterable[Fact]:
-        said, self._said, self.awake = self._said, None, False
-        if said is None:
+    def _take_absent(self, part: _Part, who: Who) -> None:
+        if self._is_impossible(who):
+            self._broken = True
+        else:
+            part.absent.append(who)
+
+    def _is_impossible(self, who: Who) -> bool:
+        return (who.group_rank or 0) >= (self._sizes.get(self._row) or MOST_RANKS)
+
+    def _open(self, line: Line, kind: Kind) -> _Part:
+        self._part, self.awake = _Part(line, kind), True
+        return self._part
+
+    def _close(self) -> Iterable[Fact]:
+        part, self._part, self.awake = self._part, None, False
+        if part is None:
             return
         if self._broken:
-            yield Unread(said.line.file, _IMPOSSIBLE)
+            self._broken = False
+            yield Unread(part.line.file, IMPOSSIBLE)
             return
-        yield from _judged(said)
+        if part.absent:
+            if len(part.absent) == len(self._given_up) == 1 and (only := part.absent[0]).pid is None:
+                yield Identity(
+                    replace(self._given_up[0], group=only.group, group_rank=only.group_rank), part.line.place()
+                )
+            yield Absent(part.line.place(), tuple(part.absent), group=self._key)
+        if part.kind == "counts" and self._key is not None:
+            yield from self._counted(part, self._key)
+
+    def _counted(self, part: _Part, key: str) -> Iterator[Fact]:
+        place, told = part.line.place(), sum(part.numbers.values())
+        size = self._sizes.get(self._row) or told + self._lacking[key]
+        yield Group(key, place, f"communicator {key.removeprefix('comm ')}", size or None)
+        # Who is not listed can be told only where all ranks of the communicator have answered.
+        everybody = range(told) if told == size and not self._lacking[key] else range(0)
+        yield from behind(key, part.op, place, {at: _at(part, at, key, everybody) for at in part.numbers})
+
+    def end(self) -> Iterable[Fact]:
+        return self._close()
 
 
-def _judged(said: _Said) -> Iterator[Fact]:
-    """Who has launched less is behind, whoever is listed."""
-    place, size = said.line.place(), sum(said.counts.values())
-    if size:
-        yield Group(said.key, place, f"communicator {said.key}", size)
-    for who in (*said.absent, *(who for some in said.listed.values() for who in some)):
-        yield Identity(who, place)
-    if said.absent:
-        yield Absent(place, tuple(said.absent), group=said.key)
-    if len(said.counts) < 2:
-        return
-    ahead, behind = max(said.counts), min(said.counts)
-    late = _ranks_at(said, behind, size)
-    if late:
-        yield Absent(place, late, _ranks_at(said, ahead, size), said.key, ahead, said.op)
+def _count(found: re.Match[str]) -> int | None:
+    return int(found["seq"]) if found["seq"] else 0 if found["none"] else None
 
 
-def _ranks_at(said: _Said, seq: int, size: int) -> tuple[Who, ...]:
-    """Listed ones, or all others where only the others are listed."""
-    if said.listed.get(seq):
-        return tuple(said.listed[seq])
-    elsewhere = {who.group_rank for at, some in said.listed.items() if at != seq for who in some}
-    if len(said.counts) == 2 and elsewhere:
-        return tuple(Who(group=said.key, group_rank=rank) for rank in range(size) if rank not in elsewhere)
-    return ()
+def _process(found: re.Match[str]) -> Who:
+    return Who(host=found["node"], pid=int(found["pid"]), device=None if found["more"] else f"gpu{found['gpu']}")
+
+
+def _at(part: _Part, at: int, key: str, everybody: range) -> list[Who]:
+    """Those listed at a count, or all others where all others are listed."""
+    if len(part.listed[at]) == part.numbers[at]:
+        return part.listed[at]
+    elsewhere = {who.group_rank for count, some in part.listed.items() if count != at for who in some}
+    others = [Who(group=key, group_rank=rank) for rank in everybody if rank not in elsewhere]
+    return others if len(others) == part.numbers[at] else []
 
 
 def reader() -> RasText:
     """For one source."""
     return RasText()
-
-
-# ---- JSON
-
-
-def recognises(head: bytes, name: str) -> bool:
-    """Whether it begins like `ncclras -f json`."""
-    return head.lstrip()[:1] == b"{" and (b'"communicators"' in head or b'"collective_counts"' in head)
-
-
-def read(source: Source) -> Iterable[Fact]:
-    """Of each communicator who has launched what, and who does not answer."""
-    with source.open() as stream:
-        try:
-            told = json.loads(stream.read())
-        except (ValueError, RecursionError) as error:
-            return [Unread(source.name, f"cut off or damaged ({error})")]
-    communicators = told.get("communicators") if isinstance(told, dict) else None
-    if not isinstance(communicators, list):
-        return [Unread(source.name, "no answer of NCCL RAS")]
-    place = Place(source.name)
-    found: list[Fact] = [Seen(place, "answer of NCCL RAS")]
-    for communicator in communicators:
-        if isinstance(communicator, dict):
-            found += _of_communicator(communicator, place)
-    return found
-
-
-def _of_communicator(told: Mapping[str, Any], place: Place) -> Iterator[Fact]:
-    key, size = f"comm {told.get('hash', 'unknown')}", told.get("size")
-    size = size if isinstance(size, int) and 0 < size <= _MOST_RANKS else None
-    yield Group(key, place, f"communicator {told.get('hash', '')}", size)
-    ranks = [row for name in ("ranks", "missing_ranks") for row in _rows(told.get(name))]
-    if size is not None and any(_number(row.get("rank")) is None or row["rank"] >= size for row in ranks):
-        yield Unread(place.file, _IMPOSSIBLE)
-        return
-    for row in _rows(told.get("ranks")):
-        who = _who(row, key)
-        yield Identity(who, place)
-        counts = row.get("collective_counts")
-        total = 0
-        for op, number in counts.items() if isinstance(counts, dict) else ():
-            if _number(number) is not None:
-                total += number
-                yield Call(who, place, f"{key} {operation(str(op))}", number, Signature(operation(str(op))))
-        status = row.get("status")
-        if isinstance(status, dict) and status.get("async_error") not in (None, 0, "", "ncclSuccess", "SUCCESS", False):
-            yield Trouble(
-                who, place, Level.CASCADE, f"its communicator has an error: {str(status['async_error'])[:80]}",
-                known_as="ras.async_error",
-            )  # fmt: skip
-    absent = _rows(told.get("missing_ranks"))
-    for row in absent:
-        who, status = _who(row, key), row.get("status")
-        dead = isinstance(status, dict) and bool(status.get("considered_dead"))
-        yield Identity(who, place)
-        if dead:
-            yield Trouble(
-                who, place, Level.INITIATING, "its process does not answer, and is considered dead", "crashed",
-                (Subject("rank", who),), known_as="ras.dead",
-            )  # fmt: skip
-    if absent:
-        yield Absent(place, tuple(_who(row, key) for row in absent), group=key)
-
-
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _who(row: Mapping[str, Any], key: str) -> Who:
-    host, device = row.get("host"), _number(row.get("cuda_dev"))
-    return Who(
-        host=str(host) if host else None, pid=_number(row.get("pid")),
-        device=None if device is None else f"gpu{device}",
-        group=key, group_rank=_number(row.get("rank")),
-    )  # fmt: skip
