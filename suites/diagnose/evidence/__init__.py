@@ -36,6 +36,7 @@ LINE_READERS: Mapping[str, str] = {
     "horovod stall inspector": "suites.diagnose.evidence.horovod:reader",
     "NCCL": "suites.diagnose.evidence.nccl_log:reader",
     "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:reader",
+    "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:reader",
     "NCCL RAS": "suites.diagnose.evidence.ras:reader",
     "HCCL": "suites.diagnose.evidence.hccl_log:reader",
     "hccl_test": "suites.diagnose.evidence.hccl_benchmark:reader",

@@ -16,11 +16,17 @@ ROWS = (
     Known("nccl_tests.memory", "out of memory", _HOST + "out of memory", Level.INITIATING, "the memory of a GPU is "
         "full",
           "resource", "host", ("`nvidia-smi` there: other processes on the GPU; then a smaller largest size (-e)",)),
+    Known("nccl_tests.ecc", "uncorrectable ECC", _HOST + "uncorrectable ECC", Level.INITIATING,
+          "memory of a GPU has failed (uncorrectable ECC error)", "device", "host",
+          ("`nvidia-smi -q -d ECC,ROW_REMAPPER` there; reset the GPU, replace it if it comes again",)),
     Known("nccl_tests.device", " failure ", _HOST + r"(?P<why>[^']{1,200})", Level.INITIATING, "a call of CUDA "
         "failed: {why}",
           "crashed", "host", ("`nvidia-smi` and `dmesg | grep -i xid` there",)),
     Known("nccl_tests.nccl", "Test NCCL failure", r"Test NCCL failure", Level.CASCADE, "a call of NCCL failed",
           remedy=("NCCL_DEBUG=WARN: the first WARN line says which call",)),
+    Known("nccl_tests.code", ": Test failure ",
+          r"\.\. (?P<host>[\w.-]{1,255}) pid (?P<pid>\d{1,10}): Test failure \S", Level.CASCADE,
+          "an error on its way up"),
     Known("nccl_tests.wrong", "Out of bounds values", r"Out of bounds values : (?P<count>[1-9]\d{0,15})",
           Level.INITIATING, "{count} values were wrong after a collective", "corrupt", "nobody",
           ("run again with fewer ranks, to find the one",)),
