@@ -19,7 +19,7 @@ from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.people import People, meet
-from suites.diagnose.settings import differing_settings
+from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.standing import Standing, Standings, standings, telling
 from suites.diagnose.verdict import At, Confidence, Verdict
@@ -285,6 +285,11 @@ def _configured(case: Case) -> Verdict | None:
     return differing_settings(case.facts, case.people)
 
 
+def _unlike(case: Case) -> Verdict | None:
+    """Between hosts that are set up so differently that they cannot work together well."""
+    return unlike_hosts(case.facts, case.people)
+
+
 def _unheard(case: Case) -> Verdict | None:
     """In a log that ranks share, only those without a word are left; fewer than those that are heard to wait.
 
@@ -413,7 +418,7 @@ def _undecided(case: Case) -> Verdict:
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
     _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
-    _joined, _glimpsed, _nothing,
+    _joined, _unlike, _glimpsed, _nothing,
 )  # fmt: skip
 
 

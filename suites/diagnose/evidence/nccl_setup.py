@@ -44,6 +44,8 @@ class Setup:
     _loopback: dict[str | None, Line] = field(default_factory=dict)
     _blamed: set[str | None] = field(default_factory=set)
     _virtual: set[str | None] = field(default_factory=set)
+    _far: set[str | None] = field(default_factory=set)
+    """Hosts with a card that is too far from a GPU to read its memory: that is how they are built."""
 
     def read(self, line: Line, *, warns: bool) -> Iterable[Fact]:
         yield from self._settings(line)
@@ -53,16 +55,23 @@ class Setup:
             yield from self._unreachable()
         if "+ PCI[" in line.text:
             yield from self._tree(line)
+        if "GPU Direct RDMA Disabled for GPU" in line.text:
+            self._far.add(line.who.host)
         if " via NET/" in line.text and (found := _CHANNEL.search(line.text)):
             pair = (int(found["from"]), int(found["to"]))
             self._channels.setdefault(pair, {})[found["way"]] = ("GDRDMA" in found["by"], line)
 
     def end(self) -> Iterable[Fact]:
-        """Pairs of which one end can let its card read the other's memory directly, and the other cannot."""
+        """Pairs of which one end can let its card read the GPU's memory directly, and the other cannot. What the other
+        end says may stand in a log of its own."""
         for (source, target), ways in self._channels.items():
-            if len(ways) == 2 and ways["send"][0] != ways["receive"][0]:
+            if len(ways) == 1:
+                yield from self._one_end(source, target, *next(iter(ways.values())))
+            elif ways["send"][0] != ways["receive"][0]:
                 lacking, rank = ("receive", target) if ways["send"][0] else ("send", source)
                 line = ways[lacking][1]
+                if line.who.host in self._far:
+                    continue
                 who = replace(line.who, rank=rank)
                 yield Trouble(
                     who, line.place(), Level.INITIATING,
@@ -71,6 +80,10 @@ class Setup:
                     ("`lsmod | grep -e nvidia_peermem -e nv_peer_mem` on that host; `modprobe nvidia-peermem`",),
                     "nccl.direct_on_one_end",
                 )  # fmt: skip
+
+    def _one_end(self, source: int, target: int, direct: bool, line: Line) -> Iterable[Fact]:
+        if line.who.host not in self._far:
+            yield Setting(line.who, line.place(), f"nccl.direct {source} -> {target}", "yes" if direct else "no")
 
     def _settings(self, line: Line) -> Iterable[Fact]:
         for key, pattern in _SETTINGS.items():

@@ -18,7 +18,8 @@ WAKES = ("NCCL INFO", "NCCL WARN", "NCCL TRACE", "] INFO ", "] WARN ")
 _PREFIX = re.compile(
     r"(?:(?<![\w.-])(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}):(?P<thread>\d{1,10}) )?"
     r"(?:\[(?P<device>\d{1,4})\] )?"
-    r"(?:(?<![\w./+-])[\w./+-]{1,300}:\d{1,6} )?(?:\(\w{1,80}\) )?(?P<name>NCCL )?(?P<level>INFO|WARN|TRACE) (?P<words>.*)"
+    r"(?:(?<![\w./+-])[\w./+-]{1,300}:\d{1,6} )?(?:\(\w{1,80}\) )?"
+    r"(?P<name>NCCL )?(?P<level>INFO|WARN|TRACE) (?P<words>.*)"
 )
 
 

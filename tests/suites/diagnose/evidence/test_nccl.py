@@ -234,6 +234,21 @@ def test_an_end_without_direct_access_to_the_gpu_is_named() -> None:
     assert not troubles(send + "\n" + both.format(n="02", way="receive", by="1/GDRDMA"))
 
 
+def test_one_end_of_a_path_is_compared_with_the_other_ones_log() -> None:
+    end = "node01:11:21 [0] NCCL INFO Channel 00/0 : 9[1a000] -> 2[6b000] [send] via NET/IB/0{}"
+    for by, value in (("/GDRDMA", "yes"), ("", "no")):
+        told = [(s.who.host, s.key, s.value) for s in only(log(end.format(by)), Setting)]
+        assert told == [("node01", "nccl.direct 9 -> 2", value)]
+
+
+def test_a_card_that_is_far_from_a_gpu_is_no_fault() -> None:
+    far = "node02:12:22 [0] NCCL INFO GPU Direct RDMA Disabled for GPU ca000 / HCA 0 (distance 7 > 4)"
+    end = "node{n}:1{n}:2{n} [0] NCCL INFO Channel 00/0 : 9[1a000] -> 2[6b000] [{way}] via NET/IB/{by}"
+    send, receive = end.format(n="01", way="send", by="0/GDRDMA"), end.format(n="02", way="receive", by="1")
+    assert not troubles("\n".join((far, send, receive)))
+    assert not only(log("\n".join((far, receive))), Setting)
+
+
 def test_loopback_is_to_blame_only_where_somebody_cannot_connect() -> None:
     chosen = "node01:11:12 [0] NCCL INFO NET : Using interface lo:127.0.0.1<0>"
     refused = "node02:21:22 [1] include/socket.h:361 NCCL WARN Call to connect timeout : Connection refused"
