@@ -81,11 +81,15 @@ def standings(facts: Iterable[Fact], people: People) -> Standings:
                 calls[fact.group, person].append(fact)
     for (group, person), told in calls.items():
         _add_calls(found[group], person, group, told)
-    for of_group in found.values():
+    messages: dict[str, list[Call]] = defaultdict(list)
+    for (group, _), told in calls.items():
+        messages[group] += [call for call in told if call.peer is not None]
+    for group, of_group in found.items():
+        _drop_met(of_group, people, messages[group])
         for standing in of_group.values():
             standing.pending.sort(key=lambda call: call.seq or 0)
         # A status counts messages and collectives of a group by turns.
-        if any(standing.messages for standing in of_group.values()):
+        if any(call.state == "pending" for standing in of_group.values() for call in standing.messages):
             for standing in of_group.values():
                 standing.completed = None
                 standing.enqueued = max((call.seq or 0 for call in standing.pending), default=None)
@@ -118,6 +122,22 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
         last = max(call.seq or 0 for call in fresh.pending)
         fresh.enqueued = _latest(fresh.enqueued, last)
     group[person] = fresh
+
+
+def _drop_met(of_group: Mapping[int, Standing], people: People, messages: Iterable[Call]) -> None:
+    """A message of which only the beginning is told is under way where the other end has not come to it."""
+    furthest: dict[tuple[int | None, int | None, bool], int] = {}
+    for call in (*messages, *(call for standing in of_group.values() for call in standing.messages)):
+        if call.peer is not None and call.seq is not None:
+            end = people.number(call.who, call.place.file), people.number(call.peer), call.peer_sends
+            furthest[end] = max(furthest.get(end, call.seq), call.seq)
+
+    def is_met(call: Call, person: int) -> bool:
+        other = people.number(call.peer) if call.peer is not None else None
+        return call.seq is None or furthest.get((other, person, not call.peer_sends), call.seq - 1) >= call.seq
+
+    for person, standing in of_group.items():
+        standing.messages = [call for call in standing.messages if call.state != "entered" or not is_met(call, person)]
 
 
 def _latest(one: int | None, other: int | None) -> int | None:

@@ -60,6 +60,12 @@ class Communicator:
     """That NCCL gave to the last call."""
     ordinal: bool = False
     """Calls are numbered by their order."""
+    messages: dict[tuple[str, int], Call] = field(default_factory=dict)
+    """The last one to or from each peer; its number is how many there were."""
+    alone: set[int] = field(default_factory=set)
+    """Numbers that so far only messages have had."""
+    skipped: int = 0
+    """How many of them there were before the last collective: those are none that all ranks count."""
 
     def who(self, speaker: Who) -> Who:
         return speaker if self.rank is None else replace(speaker, group=self.key, group_rank=self.rank)
@@ -69,7 +75,19 @@ class Communicator:
         grouped at the very beginning do so too: then the order in the file counts."""
         self.ordinal |= number == 0 == self.number
         self.number = number
-        return (self.last.seq or 0) + 1 if self.ordinal and self.last is not None else number
+        self.skipped += sum(one < number for one in self.alone)
+        self.alone = {one for one in self.alone if one > number}
+        return (self.last.seq or 0) + 1 if self.ordinal and self.last is not None else number - self.skipped
+
+    def send(self, number: int, call: Call, peer: int) -> None:
+        """A message, or what is received; messages of some ranks only are numbered with the collectives of all."""
+        if number != self.number:
+            self.alone.add(number)
+        before = self.messages.get((call.signature.op, peer))
+        self.messages[call.signature.op, peer] = replace(
+            call, seq=1 if before is None else (before.seq or 0) + 1, peer=Who(group=self.key, group_rank=peer),
+            peer_sends=call.signature.op == "recv",
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -131,7 +149,8 @@ class Communicators:
             size = int(found["size"] or 0)
             mine = self._unseen(process, found["comm"], f"communicator of {size} ranks", size)
             yield Group(mine.key, line.place(), size=size or None, guessed=True)
-        seq = mine.next(int(found["number"], 16))
+        number, is_message = int(found["number"], 16), op in ("send", "recv")
+        seq = None if is_message else mine.next(number)
         signature = Signature(
             op,
             int(found["count"]),
@@ -140,9 +159,17 @@ class Communicators:
             int(found["root"]) if op in _ROOTED else None,
         )
         call = Call(mine.who(line.who), line.place(), mine.key, seq, signature)
-        mine.last = call
-        if op not in ("send", "recv"):
+        if is_message:
+            mine.send(number, call, int(found["root"]))
+        else:
+            mine.last = call
             yield call
+
+    def end(self) -> Iterable[Fact]:
+        """How many messages each has begun to send and to receive, where that was told from the beginning."""
+        for mine in self._open.values():
+            if mine.rank is not None:
+                yield from mine.messages.values()
 
     def _ended(self, pointer: str, line: Line) -> Iterable[Fact]:
         """Nobody comes to the end of destroying a communicator before all its calls have ended."""

@@ -39,11 +39,12 @@ class NcclLog:
             place = line.place()
             texts = self._warned if said.warns else self._mentioned
             found += [_at(fact, place) for fact in texts.feed(told)]
-            found += self._hear(said.line.who, line, verbose=bool(calls) and "opCount" in line.text)
+            found += self._hear(said.line.who, line, verbose="opCount " in line.text)
         return found
 
     def end(self) -> Iterable[Fact]:
-        return self._setup.end()
+        yield from self._communicators.end()
+        yield from self._setup.end()
 
     def _hear(self, who: Who, line: Line, *, verbose: bool) -> Iterable[Fact]:
         """Whose log it is, once, and once more when it is found to tell of calls."""

@@ -208,6 +208,32 @@ def test_what_was_destroyed_has_come_to_its_end() -> None:
     assert [(call.seq, call.state) for call in only(facts, Call)] == [(9, "entered"), (9, "done")]
 
 
+def message(op: str, peer: int, number: int) -> str:
+    line = CALL.format(host="node01", pid=11, op=op, number=f"{number:x}", count=4, pointer="0xaaa1")
+    return line.replace("root 0", f"root {peer}")
+
+
+def test_messages_are_counted_by_peer_and_direction() -> None:
+    opened = INIT.format(host="node01", pid=11, rank=0, pointer="0xaaa1")
+    lines = [message("Send", 1, 0), message("Recv", 1, 0), message("Send", 1, 1)]
+    told = [
+        (c.seq, c.peer.group_rank, c.peer_sends, c.signature.op) for c in only(log("\n".join([opened, *lines])), Call)
+    ]
+    assert told == [(2, 1, False, "send"), (1, 1, True, "recv")]
+    assert not only(log("\n".join(lines)), Call)  # where the first ones may lie before the beginning
+
+
+def test_messages_do_not_shift_the_numbers_of_collectives() -> None:
+    def numbers(*lines: str) -> list[int]:
+        opened = INIT.format(host="node01", pid=11, rank=0, pointer="0xaaa1")
+        return [c.seq for c in only(log("\n".join([opened, *lines])), Call) if c.peer is None]
+
+    reduce = [message("AllReduce", 0, number) for number in range(5)]
+    assert numbers(*reduce[:3]) == [0, 1, 2]
+    assert numbers(reduce[0], message("Send", 1, 1), message("Recv", 1, 1), reduce[2], reduce[3]) == [0, 1, 2]
+    assert numbers(reduce[0], message("Send", 1, 1), reduce[1], message("Send", 1, 1), reduce[2]) == [0, 1, 2]
+
+
 def test_what_hosts_are_set_up_with_is_told_without_their_names_and_addresses() -> None:
     facts = log(
         "node01:11:12 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:192.0.2.1<0>\n"
