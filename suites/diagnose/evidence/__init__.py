@@ -18,6 +18,7 @@ FILE_READERS: Mapping[str, str] = {
     "NCCL RAS": "suites.diagnose.evidence.ras_json",
     "HCCL status": "suites.diagnose.evidence.hccl_status",
     "HCCL rank table": "suites.diagnose.evidence.hccl_rank_table",
+    "py-spy": "suites.diagnose.evidence.pyspy_json",
 }
 """name -> module with `recognises(head: bytes, name: str) -> bool` and `read(source: Source) -> Iterable[Fact]`."""
 

@@ -6,16 +6,34 @@ May import: facts, line.
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
-from suites.diagnose.facts import NOBODY, Fact, Frame, Place, Seen, Stack, Who
+from suites.diagnose.facts import NOBODY, Ended, Fact, Frame, Place, Seen, Stack, Who
 
+_SHELLS = re.compile(
+    r"^(?:\S{0,300}/)?(?:torchrun|deepspeed|accelerate|mpirun|mpiexec|srun)(?: |$)"
+    r"| -m (?:torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch|deepspeed\.launcher\.\w{1,20})\b"
+    r"|multiprocessing\.(?:resource_tracker|forkserver|semaphore_tracker)\b"
+)
+"""Of the command of a process that is no rank, but starts or serves ranks."""
+_MAIN = "MainThread"
 _HEADER = re.compile(r"^=+ *pid (?P<pid>\d{1,9})(?: +rank (?P<rank>\d{1,9}))?\b")
-_PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}): ")
+_PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}): (?P<command>.*)")
+_PARENT = re.compile(r"^\s{0,20}Parent Process \d{1,9}: (?P<command>.*)")
 _OWN_RANK = re.compile(r" --rank[ =](?P<rank>\d{1,9})\b")
+_FATAL = re.compile(r"^Fatal Python error: (?P<name>[A-Z][A-Za-z -]{1,60})")
+_SIGNALS = {
+    "Segmentation fault": signal.SIGSEGV,
+    "Aborted": signal.SIGABRT,
+    "Bus error": signal.SIGBUS,
+    "Floating-point exception": signal.SIGFPE,
+    "Floating point exception": signal.SIGFPE,
+    "Illegal instruction": signal.SIGILL,
+}
 _THREAD = re.compile(
     r"^Thread (?P<id>0x[0-9A-Fa-f]{1,16}|\d{1,20}) \((?P<state>idle|active|active\+gil|idle\+gil)\)"
     r'(?:: "(?P<name>[^"]{0,200})")?'
@@ -24,6 +42,17 @@ _FAULT = re.compile(r"^(?:Current thread|Thread) (?P<id>0x[0-9A-Fa-f]{1,16})[^(]
 _PY_SPY_FRAME = re.compile(r"^ {4}(?P<function>\S[^()]{0,300}) \((?P<file>[^()]{1,400}?)(?::(?P<line>\d{1,9}))?\)\s*$")
 _FAULT_FRAME = re.compile(r'^  File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}) in (?P<function>.{1,300})$')
 _LOCALS = re.compile(r"^ {6,}\S|^\s+Arguments:|^\s+Locals:")
+
+
+def rank_of(command: str) -> Who:
+    """What the command line of a process says of its rank."""
+    found = _OWN_RANK.search(command)
+    return people(found) if found else NOBODY
+
+
+def no_rank(command: str, parent: str | None = None) -> bool:
+    """Whether a process only starts or serves ranks. One that has the command of its parent is forked, to load data."""
+    return bool(_SHELLS.search(command)) or (bool(command) and command == parent)
 
 
 @dataclass(slots=True)
@@ -42,21 +71,24 @@ class _Open:
 class Stacks:
     """Whose a stack is stands before it; what speaks for several ranks by turns is kept apart by speaker."""
 
-    wakes: tuple[str, ...] = ("Process ", "Thread ", "thread 0x", "pid ")
+    wakes: tuple[str, ...] = ("Process ", "Thread ", "thread 0x", "pid ", "Fatal Python error: ")
     awake: bool = False
     _owners: dict[Who, Who] = field(default_factory=dict)
     _open: dict[Who, _Open] = field(default_factory=dict)
     _seen: set[Who] = field(default_factory=set)
+    _commands: dict[Who, str] = field(default_factory=dict)
+    _passed: set[Who] = field(default_factory=set)
+    """Speakers that have come to a process which is no rank."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
         if found := _HEADER.match(line.text) or _PROCESS.match(line.text):
             yield from self._close(line.who)
-            told = people(found)
-            if rank := _OWN_RANK.search(line.text):
-                told = merged(told, people(rank))
-            before = self._owners.get(line.who, NOBODY)
-            # A header that people put above a dump and py-spy's own name the same process.
-            self._owners[line.who] = merged(before, told) if before.pid == told.pid else told
+            self._owner(line, found)
+        elif found := _PARENT.match(line.text):
+            self._pass(line.who, no_rank(self._commands.get(line.who, ""), found["command"]))
+        elif found := _FATAL.match(line.text):
+            if number := _SIGNALS.get(found["name"].strip()):
+                yield Ended(line.who, line.place(), signal=int(number))
         elif found := _THREAD.match(line.text) or _FAULT.match(line.text):
             yield from self._begin(line, found)
         elif line.who in self._open and not self._continue(line):
@@ -67,8 +99,22 @@ class Stacks:
         for speaker in list(self._open):
             yield from self._close(speaker)
 
+    def _owner(self, line: Line, found: re.Match[str]) -> None:
+        command = found.groupdict().get("command") or ""
+        self._commands[line.who] = command
+        self._pass(line.who, no_rank(command))
+        told = merged(people(found), rank_of(line.text))
+        before = self._owners.get(line.who, NOBODY)
+        # A header that people put above a dump and py-spy's own name the same process.
+        self._owners[line.who] = merged(before, told) if before.pid == told.pid else told
+
+    def _pass(self, speaker: Who, passed: bool) -> None:
+        (self._passed.add if passed else self._passed.discard)(speaker)
+
     def _begin(self, line: Line, found: re.Match[str]) -> Iterable[Fact]:
         yield from self._close(line.who)
+        if line.who in self._passed:
+            return
         who = merged(line.who, self._owners.get(line.who, NOBODY))
         told = found.groupdict()
         state = told.get("state")
@@ -91,7 +137,10 @@ class Stacks:
 
     def _close(self, speaker: Who) -> Iterable[Fact]:
         if (done := self._open.pop(speaker, None)) and done.frames:
-            yield Stack(done.who, done.place, done.thread, tuple(done.frames), done.active, done.holds_gil)
+            # faulthandler gives numbers only; every other thread begins in a function of `threading`.
+            main = done.active is None and done.frames[-1].function == "<module>"
+            thread = _MAIN if main else done.thread
+            yield Stack(done.who, done.place, thread, tuple(done.frames), done.active, done.holds_gil)
 
 
 def reader() -> Stacks:
