@@ -1,6 +1,7 @@
-"""Python's tracebacks, in logs that mix those of several ranks.
+"""Python's tracebacks and what C++ says when nobody catches an exception, in logs that mix those of several ranks.
 
-May import: facts, line.
+Of exceptions that follow from each other the first is given, since it is why; of a group those that are in it.
+May import: facts, line, records.
 """
 
 from __future__ import annotations
@@ -10,41 +11,106 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.facts import Fact, Frame, Raised, Who
+from suites.diagnose.evidence.records import begins
+from suites.diagnose.facts import Fact, Frame, Place, Raised, Who
 
 _BEGINS = "Traceback (most recent call last):"
-_GROUP_BAR = re.compile(r"^\s*[+|][ -]?[+|-]*\s?")
+_OF_GROUP = "Exception Group Traceback"
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_BAR = re.compile(r"^\s*[+|][ -]?[+|-]*\s?")
 _FRAME = re.compile(r'^\s{0,40}File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9})(?:, in (?P<function>.{1,300}))?$')
-_ERROR = re.compile(r"^(?P<error>[A-Za-z_][\w.]{0,200})(?:: (?P<message>.*))?$")
+_ERROR = re.compile(r"^(?P<error>(?:[A-Za-z_]\w{0,60}\.){0,12}[A-Z_]\w{0,100})(?:: (?P<message>.*)|:?\s*)$")
+_GOES_ON = re.compile(r"^\s{0,40}(?:\| {1,40})?[A-Za-z\d'\"(]")
+_LAUNCHER = re.compile(r"^(?:srun|slurmstepd|mpirun|mpiexec|prterun|prte|pdsh@[\w.-]{1,99})\b")
+_THROWN = re.compile(r"terminate called after throwing an instance of '(?P<error>[^']{1,200})'")
+_WHAT = re.compile(r"^\s{0,9}what\(\):\s{0,9}(?P<message>\S.*)")
+_TOLD_BY_OTHERS = re.compile(
+    r"watchdog|timed out|NCCL error|[NHX]CCL communicator|closed by remote peer|ERR\d{5}|\bE[A-Z]\d{4}\b", re.IGNORECASE
+)
+"""A thread repeats so what the libraries have said before."""
 _MESSAGE = 2000
+_MORE_LINES = 4
+"""Of a message."""
+_OTHER_LINES = 3
+"""Of the same speaker, which stand within its traceback."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A traceback whose exception has not been named, or not to its end."""
+
+    of_group: bool
+    follows: bool
+    """From an exception that was given already."""
+    frames: list[Frame] = field(default_factory=list)
+    others: int = 0
+    error: str = ""
+    message: list[str] = field(default_factory=list)
+    place: Place | None = None
 
 
 @dataclass(slots=True)
 class Tracebacks:
-    """Frames are gathered by speaker until the line that names the exception, which is not indented."""
+    """Kept apart by speaker. The line that names the exception is not indented, and its message may go on below."""
 
-    wakes: tuple[str, ...] = (_BEGINS,)
+    wakes: tuple[str, ...] = (_BEGINS, *_CHAINED, "terminate called after", "what():")
     awake: bool = False
-    _frames: dict[Who, list[Frame]] = field(default_factory=dict)
+    _open: dict[Who, _Open] = field(default_factory=dict)
+    _follows: set[Who] = field(default_factory=set)
+    """Speakers whose next traceback is of what followed from the last."""
+    _thrown: dict[Who, str] = field(default_factory=dict)
 
     def feed(self, line: Line) -> Iterable[Fact]:
-        if _BEGINS in line.text:
-            self._frames[line.who] = []
-        elif line.who in self._frames:
-            yield from self._within(line)
-        self.awake = bool(self._frames)
+        yield from self._fed(line)
+        self.awake = bool(self._open)
 
     def end(self) -> Iterable[Fact]:
-        return ()
+        for speaker in list(self._open):
+            yield from self._close(speaker)
 
-    def _within(self, line: Line) -> Iterable[Fact]:
-        text = _GROUP_BAR.sub("", line.text[:_MESSAGE], count=1)
-        if found := _FRAME.match(text):
-            self._frames[line.who].append(Frame(found["function"] or "", found["file"], int(found["line"])))
-        elif text and not text[0].isspace():
-            frames = tuple(reversed(self._frames.pop(line.who)))
-            if found := _ERROR.match(text):
-                yield Raised(line.who, line.place(), found["error"], found["message"] or "", frames)
+    def _fed(self, line: Line) -> Iterable[Fact]:
+        if any(words in line.text for words in _CHAINED):
+            yield from self._close(line.who)
+            self._follows.add(line.who)
+        elif _BEGINS in line.text:
+            yield from self._close(line.who)
+            self._open[line.who] = _Open(_OF_GROUP in line.text, line.who in self._follows)
+            self._follows.discard(line.who)
+        elif found := _THROWN.search(line.text[:_MESSAGE]):
+            yield from self._close(line.who)
+            self._thrown[line.who] = found["error"]
+        elif found := _WHAT.match(line.text[:_MESSAGE]):
+            yield from self._close(line.who)
+            error = self._thrown.pop(line.who, "std::exception")
+            if not _TOLD_BY_OTHERS.search(found["message"]):
+                yield Raised(line.who, line.place(), error, found["message"])
+        elif (within := self._open.get(line.who)) is not None and not _goes_on(within, line):
+            yield from self._close(line.who)
+
+    def _close(self, speaker: Who) -> Iterable[Fact]:
+        done = self._open.pop(speaker, None)
+        if done is not None and done.place is not None and not done.of_group and not done.follows:
+            message = "\n".join(done.message).strip()
+            yield Raised(speaker, done.place, done.error, message, tuple(reversed(done.frames)))
+
+
+def _goes_on(within: _Open, line: Line) -> bool:
+    """Whether the line still belongs to this traceback."""
+    text = _BAR.sub("", line.text[:_MESSAGE], count=1)
+    if within.place is not None:
+        more = _GOES_ON.match(line.text) is not None and not begins(line.text) and not _LAUNCHER.match(text)
+        if more:
+            within.message.append(text.strip())
+        return more and len(within.message) <= _MORE_LINES
+    if found := _FRAME.match(text):
+        within.frames.append(Frame(found["function"] or "", found["file"], int(found["line"])))
+    elif text and not text[0].isspace():
+        if found := _ERROR.match(text):
+            within.error, within.place = found["error"], line.place()
+            within.message.append(found["message"] or "")
+        else:
+            within.others += 1
+    return within.others <= _OTHER_LINES
 
 
 def reader() -> Tracebacks:

@@ -27,8 +27,8 @@ def ranks(told: dict[str, Any]) -> list[int]:
 def timed_out(rank: int) -> str:
     return (
         f"[rank{rank}]:[E102 03:30:0{rank}.000000001 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught "
-        "collective operation timeout: WorkNCCL(SeqNum=52, OpType=ALLREDUCE, NumelIn=11, NumelOut=11, Timeout(ms)=240000) "
-        "ran for 240001 milliseconds before timing out.\n"
+        "collective operation timeout: WorkNCCL(SeqNum=52, OpType=ALLREDUCE, NumelIn=11, NumelOut=11, "
+        "Timeout(ms)=240000) ran for 240001 milliseconds before timing out.\n"
     )
 
 
