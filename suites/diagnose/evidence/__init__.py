@@ -45,6 +45,7 @@ LINE_READERS: Mapping[str, str] = {
     "tracebacks": "suites.diagnose.evidence.tracebacks:reader",
     "exits": "suites.diagnose.evidence.exits:reader",
     "kernel": "suites.diagnose.evidence.kernel:reader",
+    "identities": "suites.diagnose.evidence.identities:reader",
     "launchers": "suites.diagnose.evidence.launchers:reader",
 }
 """name -> "module:function" that gives a new LineReader for a source."""

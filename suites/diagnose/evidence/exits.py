@@ -1,4 +1,4 @@
-"""Ends of processes, as launchers tell them: torchrun, srun, Open MPI, PRRTE, Hydra, containers.
+"""Ends of processes, as launchers tell them: torchrun, srun, Open MPI, PRRTE, MPICH, Intel MPI, containers.
 
 May import: facts, line.
 """
@@ -9,6 +9,7 @@ import re
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
@@ -23,21 +24,52 @@ _BY_NAME = {
     "Floating point exception": signal.SIGFPE,
     "Illegal instruction": signal.SIGILL,
 }
+_NAMES = "|".join(_BY_NAME)
+_NOTICED = r"process rank (?P<rank>\d{1,9}) with PID (?:0|(?P<pid>[1-9]\d{0,8})) on node (?P<host>[\w.-]+) exited on"
+_SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<ranks>\d[\d,-]{0,2000}): "
 _PATTERNS = (
     r"failed \(exitcode: (?P<code>-?\d{1,9})\) local_rank: (?P<local_rank>\d{1,9}) \(pid: (?P<pid>\d{1,9})\)",
-    r"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d{1,9}): Exited with exit code (?P<code>\d{1,9})",
-    rf"srun: error: (?P<host>[\w.-]+): task (?P<rank>\d{{1,9}}): (?P<name>{'|'.join(_BY_NAME)})",
-    r"process rank (?P<rank>\d{1,9}) with PID \d{1,9} on node (?P<host>[\w.-]+) exited on signal (?P<signal>\d{1,3})",
-    r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI_?\w*[Ww][Oo][Rr][Ll][Dd]",
+    rf"{_SRUN}Exited with exit code (?P<code>\d{{1,9}})",
+    rf"{_SRUN}(?P<name>{_NAMES})",
+    rf"{_NOTICED} signal (?P<signal>\d{{1,3}})",
+    r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)",
+    r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
 _EXITS = tuple(re.compile(pattern) for pattern in _PATTERNS)
-_HOST = re.compile(r"^\s*host\s{1,20}: (?P<host>[\w.-]+)")
+
+_TIME = re.compile(r"^\s*time\s{1,20}: (?P<time>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)\s*$")
+_BLOCKS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*host\s{1,20}: (?P<host>[\w.-]+)",
+        r"(?:\bRANK (?P<rank>\d{1,9}) )?\bPID (?P<pid>\d{1,9}) RUNNING AT (?P<host>[\w.-]+)",
+        r"^\s*Process name: \[(?:\[\d{1,9},1\],|[^\]\s]{1,99}@1,)(?P<rank>\d{1,9})\]",
+        r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI_?\w*[Ww][Oo][Rr][Ll][Dd]",
+        rf"{_NOTICED}\s*$",
+    )
+)
+"""What a block of several lines begins with, and whom it is about."""
 _RANK = re.compile(r"^\s*rank\s{1,20}: (?P<rank>\d{1,9}) \(local_rank: (?P<local_rank>\d{1,9})\)")
-_CODE = re.compile(r"^\s*exitcode\s{1,20}: (?P<code>-?\d{1,9}) \(pid: (?P<pid>\d{1,9})\)")
-_HYDRA = re.compile(r"PID (?P<pid>\d{1,9}) RUNNING AT (?P<host>[\w.-]+)")
-_HYDRA_CODE = re.compile(r"EXIT CODE: (?P<code>\d{1,9})")
-_BLOCK = (_HOST, _RANK, _HYDRA)
+_ENDS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*exitcode\s{1,20}: (?P<code>-?\d{1,9}) \(pid: (?P<pid>\d{1,9})\)",
+        r"(?:EXIT CODE|EXIT STATUS|Exit code|[Ee]rrorcode):?\s{1,20}(?P<code>\d{1,9})",
+        r"KILLED BY SIGNAL: (?P<signal>\d{1,3})",
+        r"^\s*signal (?P<signal>\d{1,3}) \(",
+    )
+)
+"""What such a block ends with."""
+_MOST_RANKS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What was told of one process."""
+
+    who: Who = NOBODY
+    time: float | None = None
 
 
 @dataclass(slots=True)
@@ -45,47 +77,74 @@ class Exits:
     """What a block says of one process is gathered until its code, by who wrote the block."""
 
     wakes: tuple[str, ...] = (
-        "exitcode", "srun: error:", "exited on signal", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE:",
+        "exitcode", "srun: error:", "exited on", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE",
+        "EXIT STATUS", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL", "Abort(",
+        "exited with code", "signal ",
     )  # fmt: skip
     awake: bool = False
-    _block: dict[Who, Who] = field(default_factory=dict)
+    _blocks: dict[Who, _Block] = field(default_factory=dict)
 
     def feed(self, line: Line) -> Iterable[Fact]:
         for pattern in _EXITS:
             if found := pattern.search(line.text):
-                yield _ended(line, merged(line.who, people(found)), found)
+                yield from _ended(line, _Block(merged(line.who, people(found))), found)
                 return
-        if found := _CODE.search(line.text) or _HYDRA_CODE.search(line.text):
-            block = self._block.pop(line.who, None)
-            who = merged(block or NOBODY, people(found))
-            if who != NOBODY:
-                yield _ended(line, who, found)
-            return
-        for pattern in _BLOCK:
+        for pattern in _BLOCKS:
             if found := pattern.search(line.text):
-                # A block begins with the host: what was left open belongs to another process.
-                before = NOBODY if pattern is not _RANK else self._block.get(line.who, NOBODY)
-                self._block[line.who] = merged(before, people(found))
+                # What was left open belongs to another process; only the time stands before the host.
+                before = self._blocks.get(line.who, _Block())
+                time = before.time if before.who == NOBODY else None
+                self._blocks[line.who] = _Block(people(found), time)
                 return
+        yield from self._within(line)
+
+    def _within(self, line: Line) -> Iterable[Fact]:
+        block = self._blocks.get(line.who, _Block())
+        if found := _TIME.match(line.text):
+            self._blocks[line.who] = _Block(time=_seconds(found["time"]))
+        elif found := _RANK.match(line.text):
+            self._blocks[line.who] = replace(block, who=merged(block.who, people(found)))
+        elif found := next((found for pattern in _ENDS if (found := pattern.search(line.text))), None):
+            self._blocks.pop(line.who, None)
+            who = merged(block.who, people(found))
+            if who != NOBODY:
+                yield from _ended(line, replace(block, who=who), found)
 
     def end(self) -> Iterable[Fact]:
         return ()
 
 
-def _ended(line: Line, who: Who, found: re.Match[str]) -> Ended:
+def _ended(line: Line, block: _Block, found: re.Match[str]) -> Iterable[Ended]:
     told = found.groupdict()
-    if "code" in told:
-        # Launchers written in Python give a signal as a negative code.
-        code = int(told["code"])
-        return Ended(_own(who), line.place(), None, -code) if code < 0 else Ended(_own(who), line.place(), code)
-    if told.get("name"):
-        return Ended(_own(who), line.place(), signal=int(_BY_NAME[told["name"]]))
-    return Ended(_own(who), line.place(), signal=int(told["signal"]) if told.get("signal") else None)
+    code = int(told["code"]) if told.get("code") else None
+    number = int(told["signal"]) if told.get("signal") else None
+    if name := told.get("name"):
+        number = int(_BY_NAME[name])
+    elif code is not None and code < 0:
+        number, code = -code, None  # as launchers written in Python tell a signal
+    who = replace(block.who, group=None, group_rank=None)
+    for rank in _ranks(told["ranks"]) if told.get("ranks") else (who.rank,):
+        yield Ended(replace(who, rank=rank), line.place(block.time), code, number)
 
 
-def _own(who: Who) -> Who:
-    """Without what belongs to no process."""
-    return replace(who, group=None, group_rank=None)
+def _ranks(text: str) -> list[int]:
+    """Of `0-2,5`."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if len(found) > _MOST_RANKS:
+            break
+        if first.isdecimal() and (not last or last.isdecimal()) and len(first) < 10 and len(last) < 10:
+            found += range(int(first), min(int(last or first) + 1, int(first) + _MOST_RANKS))
+    return found[:_MOST_RANKS]
+
+
+def _seconds(text: str) -> float | None:
+    """By the clock of the host, as if it were UTC."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d_%H:%M:%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def reader() -> Exits:

@@ -1,63 +1,153 @@
-"""Texts of what starts ranks: ssh, Slurm, Open MPI, DeepSpeed, torchrun, containers.
+"""Texts of what starts ranks: ssh, Open MPI and PRRTE, Hydra, DeepSpeed, torchrun, Ray, containers.
 
-The texts are those of OpenSSH, Slurm, Open MPI/PRRTE, DeepSpeed, PyTorch's elastic agent, and Kubernetes.
-May import: facts, known.
+The texts are those of OpenSSH, Open MPI/PRRTE, MPICH's and Intel's Hydra, DeepSpeed, PyTorch's elastic agent, Ray,
+Docker, and Kubernetes; those of Slurm have a file of their own.
+May import: facts, known, launchers_slurm.
 """
 
 from __future__ import annotations
 
 from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.launchers_slurm import SLURM
 from suites.diagnose.facts import Level
 
 _HOST = r"(?P<host>[\w.:-]{1,255}?)"
+_OWN, _NO_HOST = Level.INITIATING, Level.TRANSPORT
+"""Where a line names no host, another one of the same failure may: that one is to win."""
+
+_MAX_STARTUPS = "MaxStartups and the log of sshd there: so many connections at once may be refused"
 
 _SSH = (
     Known(
         "ssh.name", "Could not resolve hostname", rf"Could not resolve hostname {_HOST}: ",
-        Level.INITIATING, "ssh finds no address for {host}", "launch", "host", ("getent hosts {host}",),
+        _OWN, "ssh finds no address for {host}", "launch", "host", ("getent hosts {host}",),
     ),
     Known(
         "ssh.connect", "ssh: connect to host", rf"ssh: connect to host {_HOST} port \d+: (?P<why>[\w ]{{1,60}})",
-        Level.INITIATING, "ssh does not reach {host}: {why}", "launch", "host", ("ssh -v {host} true",),
+        _OWN, "ssh does not reach {host}: {why}", "launch", "host", ("ssh -v {host} true",),
     ),
     Known(
         "ssh.denied", "Permission denied (", rf"(?<![\w.:@-])(?:[\w.-]{{1,64}}@)?{_HOST}: Permission denied \(",
-        Level.INITIATING, "ssh is not let in at {host}", "launch", "host", ("ssh-copy-id {host}",),
+        _OWN, "ssh is not let in at {host}", "launch", "host", ("ssh-copy-id {host}",),
+    ),
+    Known(
+        "ssh.cut", "onnection ", rf"^Connection (?:closed|reset) by (?:authenticating user \S{{1,64}} )?{_HOST} port ",
+        _OWN, "{host} cut off ssh before anything was run there", "launch", "host",
+        ("ssh -v {host} true", _MAX_STARTUPS),
+    ),
+    Known(
+        "ssh.kex", "kex_exchange_identification", r"(?:kex|ssh|banner)\w{0,30}_identification: ",
+        _NO_HOST, "a host cut off ssh before anything was run there", "launch",
+        remedy=(_MAX_STARTUPS,),
+    ),
+    Known(
+        "ssh.many_keys", "Too many authentication failures",
+        rf"(?:disconnect from|Disconnected from) {_HOST} port \d.{{0,40}}Too many authentication failures",
+        _OWN, "ssh is not let in at {host}: it offered too many keys", "launch", "host",
+        ("ssh -o IdentitiesOnly=yes -v {host} true",),
+    ),
+    Known(
+        "ssh.no_key_known", "host key is known for", rf"host key is known for {_HOST} and you have requested",
+        _OWN, "ssh does not know the key of {host}", "launch", "host", ("ssh-keyscan {host} >> ~/.ssh/known_hosts",),
+    ),
+    Known(
+        "ssh.key_changed", "Host key for ", rf"Host key for {_HOST} has changed",
+        _OWN, "the key of {host} is not the one ssh knows", "launch", "host",
+        ("if {host} was installed anew: ssh-keygen -R {host}",),
     ),
     Known(
         "ssh.host_key", "Host key verification failed", r"Host key verification failed",
-        Level.INITIATING, "ssh does not know the key of a host", "launch",
+        _NO_HOST, "ssh does not know the key of a host", "launch",
     ),
     Known(
         "ssh.host_key_changed", "REMOTE HOST IDENTIFICATION HAS CHANGED", r"REMOTE HOST IDENTIFICATION HAS CHANGED",
-        Level.INITIATING, "the key of a host is not the one ssh knows", "launch",
+        _NO_HOST, "the key of a host is not the one ssh knows", "launch",
+    ),
+    Known(
+        "ssh.permissions", "Bad owner or permissions on", r"Bad owner or permissions on (?P<path>\S{1,200})",
+        _OWN, "ssh refuses {path}: others may write to it", "launch", remedy=("chmod 600 {path}",),
     ),
     Known("pdsh.ssh", "ssh exited with exit code", rf"pdsh@[\w.-]+: {_HOST}: ssh exited with exit code \d+",
           Level.CASCADE, "what pdsh ran on {host} has ended"),
+    Known("pdsh.connect", "connect failed: ", rf"pdsh@[\w.-]+: {_HOST}: \w{{1,10}}: connect failed: (?P<why>.{{1,60}})",
+          _OWN, "pdsh does not reach {host}: {why}", "launch", "host"),
 )  # fmt: skip
-_LAUNCHERS = (
-    Known("deepspeed.pdsh_port", "PDSH_SSH_ARGS_APPEND", r"KeyError: 'PDSH_SSH_ARGS_APPEND'", Level.INITIATING,
-          "DeepSpeed's launcher fails on an ssh port where PDSH_SSH_ARGS_APPEND is not set", "launch",
-          remedy=("export PDSH_SSH_ARGS_APPEND=",)),
-    Known("mpirun.slots", "There are not enough slots", r"There are not enough slots", Level.INITIATING,
-          "more ranks were asked for than the hosts have slots", "launch",
-          remedy=("mpirun --display allocation true",)),
+
+_STARTERS = r"(?:mpirun|mpiexec|orterun|prterun|prun)"
+_SLOTS = "more ranks were asked for than the hosts have slots"
+_PROXY = r"\[proxy[:\d]{1,20}@(?P<host>[\w.-]+)\]"
+_MPI = (
+    Known("mpirun.slots", "There are not enough slots", r"There are not enough slots", _OWN,
+          _SLOTS, "launch", remedy=("mpirun --display allocation true",)),
+    Known("mpirun.filled", "already filled", r"[Aa]ll nodes which are allocated for this job are already filled", _OWN,
+          _SLOTS, "launch", remedy=("mpirun --display allocation true",)),
+    Known("mpirun.executable", "was unable to ", rf"{_STARTERS} was unable to (?:find|launch) the specified", _OWN,
+          "the program is not on a host, or may not be run there", "launch",
+          remedy=("`ls -l` of the program on every host: same path, executable",)),
+    Known("mpirun.hostfile", "unable to open the hostfile", r"unable to open the hostfile", _OWN,
+          "the hostfile cannot be read", "launch"),
+    Known("mpirun.hostfile", "at least one node not", r"hostfile was provided that contains at least one node not",
+          _OWN, "the hostfile names a host that is not of the allocation", "launch"),
+    Known("mpirun.nothing_allocated", "There are no allocated resources", r"There are no allocated resources", _OWN,
+          "the hosts asked for are none of those allocated", "launch"),
+    Known("mpirun.root", "an attempt to run as root", r"detected an attempt to run as root", _OWN,
+          "mpirun does not run as root unless it is told to", "launch", remedy=("mpirun --allow-run-as-root",)),
     Known("mpirun.daemons", "unable to reliably start", r"unable to reliably start one or more daemons",
           Level.CASCADE, "mpirun could not start its daemon on a host"),
-    Known("srun.time_limit", "DUE TO TIME LIMIT", r"ON (?P<host>[\w.-]+) CANCELLED AT .{0,40} DUE TO TIME LIMIT",
-          Level.TEARDOWN, "Slurm ended the job at its time limit"),
-    Known("srun.oom", "oom_kill event", r"(?:error: (?P<host>[\w.-]+): .{0,60})?Detected \d+ oom.kill event",
-          Level.INITIATING, "the kernel killed a process for want of memory", "resource"),
-    Known("kubernetes.oom", "OOMKilled", r"\bOOMKilled\b", Level.INITIATING,
-          "a container was killed for want of memory", "resource"),
-    Known("srun.terminating", "srun: Terminating", r"srun: Terminating", Level.TEARDOWN, "srun ends the others"),
-    Known("torchrun.closing", "closing signal", r"Sending process (?P<pid>\d{1,9}) closing signal", Level.TEARDOWN,
-          "torchrun ends the others"),
+    Known("mpirun.daemon_lost", "Remote daemon: ", rf"Remote daemon: \S{{1,100}} on node {_HOST}\s*$", Level.TRANSPORT,
+          "mpirun has lost its daemon on {host}", "transport", "host", ("whether {host} is up: `ssh {host} uptime`",)),
+    Known("mpirun.singletons", "OMPI was not built with SLURM", r"OMPI was not built with SLURM", _OWN,
+          "srun started Open MPI without PMI: each rank would be a world of its own", "launch",
+          remedy=("srun --mpi=list, then srun --mpi=pmix", "or start by mpirun inside the allocation")),
+    Known("mpirun.normally", "Primary job", r"Primary job {1,3}terminated normally, but", Level.TEARDOWN,
+          "mpirun ends the others after one has failed"),
+    Known("hydra.proxy", "unable to connect from", rf'unable to connect from "{_HOST}" to "(?P<peer_host>[\w.:-]+)" \('
+          r"(?P<why>[\w ]{1,60})\)", _OWN, "{host} does not reach {peer_host}, where mpiexec runs: {why}", "launch",
+          "host", ("`getent hosts {peer_host}` and firewall rules on {host}",)),
+    Known("hydra.server", "unable to connect to server", rf"{_PROXY}.{{0,200}}unable to connect to server "
+          r"(?P<peer_host>[\w.:-]+)", _OWN, "{host} does not reach {peer_host}, where mpiexec runs", "launch",
+          "host", ("`getent hosts {peer_host}` and firewall rules on {host}",)),
+    Known("hydra.start", "unable to run bstrap_proxy on", rf"unable to run bstrap_proxy on {_HOST} \(", _OWN,
+          "mpiexec could not start its proxy on {host}", "launch", "host", ("ssh {host} true",)),
+    Known("hydra.executable", "execvp error on file", rf"(?:{_PROXY}.{{0,200}})?execvp error on "
+          r"file (?P<file>\S{1,200}) \((?P<why>[\w ]{1,60})\)", _OWN, "{file} cannot be run: {why}", "launch", "host"),
+    Known("hydra.badly", "terminated badly", r"one of the processes terminated badly", Level.TEARDOWN,
+          "mpiexec ends the others after one has failed"),
+)  # fmt: skip
+
+_OTHERS = (
+    Known("deepspeed.pdsh_port", "PDSH_SSH_ARGS_APPEND", r"KeyError: 'PDSH_SSH_ARGS_APPEND'", _OWN,
+          "DeepSpeed's launcher fails on an ssh port where PDSH_SSH_ARGS_APPEND is not set", "launch",
+          remedy=("export PDSH_SSH_ARGS_APPEND=",)),
+    Known("deepspeed.hostfile", "Hostfile ", r"Hostfile (?:is not formatted correctly|contains (?:duplicate|a bad))",
+          _OWN, "the hostfile cannot be read as one", "launch", remedy=("lines of the form `node01 slots=8`",)),
     Known("deepspeed.killing", "Killing subprocess", r"Killing subprocess (?P<pid>\d{1,9})", Level.TEARDOWN,
           "DeepSpeed's launcher ends the others"),
+    Known("torchrun.closing", "closing signal", r"Sending process (?P<pid>\d{1,9}) closing signal", Level.TEARDOWN,
+          "torchrun ends the others"),
+    Known("torchrun.told", "death signal", r"Received (?:Signals\.SIG[A-Z]{2,6}|\d{1,2}) death signal",
+          Level.TEARDOWN, "torchrun was told to end, and ends its ranks"),
+    Known("kubernetes.oom", "OOMKilled", r"\bOOMKilled\b", _OWN,
+          "a container was killed for want of memory", "resource"),
+    Known("docker.start", "Error response from daemon", r"[Dd]ocker: Error response from daemon: (?P<why>.{1,120})",
+          _OWN, "docker did not start a container: {why}", "launch"),
+    Known("ray.memory", "running low on memory", r"due to the node running low on memory(?:.{0,200}?IP: "
+          r"(?P<address>[\da-fA-F.:]{2,45}))?", _OWN, "Ray ended a worker since its host ran out of memory", "resource",
+          remedy=("fewer or smaller workers a host; RAY_memory_usage_threshold",)),
+    Known("ray.worker", "Worker exit type:", r"Worker IP address: (?P<address>[\da-fA-F.:]{2,45}) Worker port: \d+ "
+          r"Worker PID: (?P<pid>\d{1,9}) Worker exit type: (?P<kind>SYSTEM_ERROR|NODE_OUT_OF_MEMORY|USER_ERROR)", _OWN,
+          "a worker of Ray has died: {kind}", "crashed", "speaker",
+          ("the worker's log in /tmp/ray/session_latest/logs, `dmesg | grep -i oom` on its host",)),
+    Known("ray.crashed", "WorkerCrashedError", r"WorkerCrashedError", Level.CASCADE, "a worker of Ray has died"),
+    Known("ray.actor", "ActorDiedError", r"ActorDiedError", Level.CASCADE, "an actor of Ray has died"),
+    Known("ray.actor", "RayActorError", r"RayActorError", Level.CASCADE, "an actor of Ray has died"),
+    Known("ray.actor", "The actor died unexpectedly", r"The actor died unexpectedly", Level.CASCADE,
+          "an actor of Ray has died"),
+    Known("ray.actor", "The actor is dead because", r"The actor is dead because", Level.CASCADE,
+          "an actor of Ray has died"),
 )  # fmt: skip
 
 
 def reader() -> KnownTexts:
     """Of all of them."""
-    return KnownTexts((*_SSH, *_LAUNCHERS))
+    return KnownTexts((*_SSH, *_MPI, *SLURM, *_OTHERS))

@@ -98,6 +98,20 @@ def test_tracebacks_of_two_ranks_in_one_log_are_kept_apart() -> None:
             Who(rank=2, host="node03"), None, 11,
         ),
         ("=   PID 12 RUNNING AT node03\n=   EXIT CODE: 9", Who(pid=12, host="node03"), 9, None),
+        ("=   RANK 3 PID 12 RUNNING AT node03\n=   KILLED BY SIGNAL: 9 (Killed)", Who(rank=3, pid=12, host="node03"),
+         None, 9),
+        ("=   RANK 3 PID 12 RUNNING AT node03\n=   EXIT STATUS: 1", Who(rank=3, pid=12, host="node03"), 1, None),
+        ("prterun noticed that process rank 2 with PID 4321 on node node03 exited on\nsignal 11 (Segmentation fault).",
+         Who(rank=2, pid=4321, host="node03"), None, 11),
+        ("The first process to do so was:\n\n   Process name: [prterun-head-77@1,3]\n   Exit code:    1", Who(rank=3),
+         1, None),
+        ("The first process to do so was:\n\n  Process name: [[40321,1],3]\n  Exit code:    2", Who(rank=3), 2, None),
+        ("MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD\nwith errorcode 7.", Who(rank=3), 7, None),
+        ("MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD\n  Proc: [[4,1],3]\n  Errorcode: 7",
+         Who(rank=3), 7, None),
+        ("Abort(5) on node 3 (rank 3 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 5)", Who(rank=3), 5,
+         None),
+        ("worker-1 exited with code 137", Who(host="worker-1"), 137, None),
     ],
 )  # fmt: skip
 def test_ends_of_processes(text: str, who: Who, code: int | None, signal: int | None) -> None:
@@ -106,19 +120,132 @@ def test_ends_of_processes(text: str, who: Who, code: int | None, signal: int | 
     assert (ended.who, ended.code, ended.signal) == (who, code, signal)
 
 
+def test_ends_of_several_tasks_are_each_ones_own() -> None:
+    found = facts(exits.reader(), "srun: error: node03: tasks 4-6,9: Killed")
+    assert [(one.who.rank, one.who.host, one.signal) for one in found if isinstance(one, Ended)] == [
+        (rank, "node03", 9) for rank in (4, 5, 6, 9)
+    ]
+
+
+def test_of_failures_that_torchrun_lists_the_first_in_time_is_known() -> None:
+    later = _TORCHRUN.replace("03:04:05", "03:04:09").replace("rank      : 3", "rank      : 2").replace("-9", "-6")
+    found = [one for one in facts(exits.reader(), later + _TORCHRUN) if isinstance(one, Ended)]
+    assert [(one.who.rank, one.signal) for one in found] == [(2, 6), (3, 9)]
+    assert [one.place.time for one in found] == [1767323049.0, 1767323045.0]
+
+
+def test_what_is_said_of_nobody_is_nobodys_end() -> None:
+    assert not facts(exits.reader(), "Exit code: 1\n=   EXIT CODE: 9\nsignal 11 (Segmentation fault)")
+
+
 @pytest.mark.parametrize(
     ("text", "host"),
     [
         ("ssh: Could not resolve hostname node07.example: Name or service not known", "node07.example"),
         ("ssh: connect to host node07 port 22: Connection refused", "node07"),
         ("user@node07: Permission denied (publickey,password).", "node07"),
+        ("ssh: connect to host node07 port 22: No route to host", "node07"),
+        ("Connection closed by 192.0.2.7 port 22", "192.0.2.7"),
+        ("Connection reset by node07 port 22", "node07"),
+        ("Host key for node07 has changed and you have requested strict checking.", "node07"),
+        ("No ED25519 host key is known for node07 and you have requested strict checking.", "node07"),
+        ("Received disconnect from 192.0.2.7 port 22:2: Too many authentication failures", "192.0.2.7"),
+        ("pdsh@head: node07: mcmd: connect failed: Connection refused", "node07"),
+        ('[proxy:0:1@node07] HYDU_sock_connect (s.c:1): unable to connect from "node07" to "head" (Connection refused)',
+         "node07"),
+        ("[proxy:0:1@node07] main (p.c:1): unable to connect to server head at port 1 (check!)", "node07"),
+        ("[mpiexec@head] check_exit_codes (h.c:1): unable to run bstrap_proxy on node07 (pid 1, exit code 65280)",
+         "node07"),
+        ("srun: error: Task launch for StepId=7.0 failed on node node07: Communication connection failure", "node07"),
     ],
-)
-def test_a_host_that_ssh_does_not_reach_is_what_the_launch_fails_on(text: str, host: str) -> None:
+)  # fmt: skip
+def test_a_host_that_is_not_reached_is_what_the_launch_fails_on(text: str, host: str) -> None:
     (trouble,) = facts(launchers.reader(), text)
     assert isinstance(trouble, Trouble)
     assert (trouble.level, trouble.cause) == (Level.INITIATING, "launch")
     assert [(subject.kind, subject.who.host) for subject in trouble.about] == [("host", host)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kex_exchange_identification: Connection closed by remote host",
+        "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @",
+        "Host key verification failed.",
+        "Bad owner or permissions on /home/job/.ssh/config",
+        "There are not enough slots available in the system to satisfy the 16",
+        "prterun was unable to find the specified executable file, and therefore did",
+        "mpirun was unable to launch the specified application as it could not access",
+        "Open RTE was unable to open the hostfile:",
+        "A hostfile was provided that contains at least one node not",
+        "mpirun has detected an attempt to run as root.",
+        "SLURM's PMI support and therefore cannot execute; OMPI was not built with SLURM",
+        "ValueError: Hostfile is not formatted correctly, unable to proceed with launching.",
+        "[proxy:0:0@node07] HYDU_create_process (c.c:1): execvp error on file ./job (No such file or directory)",
+        "srun: error: Unable to allocate resources: Requested node configuration is not available",
+        "salloc: error: Job submit/allocate failed: Invalid qos specification",
+        "sbatch: error: Batch job submission failed: Invalid partition name specified",
+        "srun: error: Unable to create step for job 7: More processors requested than permitted",
+        "srun: error: Invalid MPI type 'pmix', --mpi=list for acceptable types",
+        "slurmstepd: error: execve(): ./job: No such file or directory",
+        "srun: error: Application launch failed: Communication connection failure",
+        "docker: Error response from daemon: could not select device driver.",
+    ],
+)
+def test_why_nothing_starts_is_the_launch(text: str) -> None:
+    (trouble,) = facts(launchers.reader(), text)
+    assert isinstance(trouble, Trouble)
+    assert trouble.level <= Level.TRANSPORT
+    assert trouble.cause == "launch"
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "cause"),
+    [
+        ("slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
+         Level.TEARDOWN, None),
+        ("slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
+         Level.TEARDOWN, None),
+        ("slurmstepd: error: *** JOB 7 ON node01 CANCELLED AT 2026-01-02T03:04:05 ***", Level.TEARDOWN, None),
+        ("slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE ***",
+         Level.TRANSPORT, "device"),
+        ("srun: error: Node failure on node03", Level.INITIATING, "device"),
+        ("slurmstepd: error: Exceeded job memory limit", Level.INITIATING, "resource"),
+        ("[WARNING] Received Signals.SIGTERM death signal, shutting down workers", Level.TEARDOWN, None),
+        ("Primary job  terminated normally, but 1 process returned", Level.TEARDOWN, None),
+        ("ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.", Level.CASCADE, None),
+        ("ray.exceptions.WorkerCrashedError: The worker died unexpectedly", Level.CASCADE, None),
+        ("Task was killed due to the node running low on memory.", Level.INITIATING, "resource"),
+    ],
+)  # fmt: skip
+def test_ends_of_jobs_and_of_workers(text: str, level: Level, cause: str | None) -> None:
+    (trouble,) = facts(launchers.reader(), text)
+    assert isinstance(trouble, Trouble)
+    assert (trouble.level, trouble.cause) == (level, cause)
+
+
+def test_a_worker_of_ray_that_died_is_named_by_its_process() -> None:
+    text = (
+        "Worker ID: 00ff Node ID: 11ee Worker IP address: 192.0.2.3 Worker port: 10002 Worker PID: 4321 Worker exit "
+        "type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2."
+    )
+    (trouble,) = facts(launchers.reader(), text)
+    assert isinstance(trouble, Trouble)
+    assert (trouble.level, trouble.cause, trouble.who) == (
+        Level.INITIATING, "crashed", Who(pid=4321, address="192.0.2.3")
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[WARNING] [runner.py:1:fetch_hostfile] Unable to find hostfile, will proceed with local resources",
+        "misc/ibvwrap.cc:278 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
+        "RuntimeError: Connection reset by peer",
+    ],
+)
+def test_what_is_no_failure_of_a_launcher_says_nothing(text: str) -> None:
+    assert not facts(launchers.reader(), text)
 
 
 def test_the_end_of_pdsh_is_a_consequence() -> None:

@@ -1,0 +1,51 @@
+"""Texts of Slurm's srun, sbatch, salloc and slurmstepd that tell why a job did not start, or was ended.
+
+May import: facts, known.
+"""
+
+from __future__ import annotations
+
+from suites.diagnose.evidence.known import Known
+from suites.diagnose.facts import Level
+
+_HOST = r"(?P<host>[\w.-]{1,255})"
+_STEP = r"(?:STEP|JOB) \S{1,60} ON [\w.-]{1,255} CANCELLED AT .{0,40}"
+
+SLURM = (
+    Known("slurm.allocation", "llocate",
+          r"(?:Unable to allocate resources|Job submit/allocate failed): (?P<why>.{1,120})",
+          Level.INITIATING, "Slurm gives no nodes: {why}", "launch", remedy=("`sinfo` and `scontrol show partition`",)),
+    Known("slurm.submit", "Batch job submission failed", r"Batch job submission failed: (?P<why>.{1,120})",
+          Level.INITIATING, "Slurm does not take the job: {why}", "launch"),
+    Known("slurm.step", "Unable to create step for job", r"Unable to create step for job \d+: (?P<why>.{1,120})",
+          Level.INITIATING, "Slurm starts no step: {why}", "launch"),
+    Known("slurm.mpi_type", "specified plugin name for mpi/",
+          r"find the specified plugin name for mpi/(?P<kind>\w{1,30})", Level.INITIATING,
+          "this Slurm has no MPI plugin {kind}", "launch", remedy=("srun --mpi=list",)),
+    Known("slurm.mpi_type", "Invalid MPI type", r"Invalid MPI type '(?P<kind>\w{1,30})'", Level.INITIATING,
+          "this Slurm has no MPI plugin {kind}", "launch", remedy=("srun --mpi=list",)),
+    Known("slurm.executable", "execve(): ", r"slurmstepd: error: execve\(\): (?P<file>\S{1,200}): (?P<why>[\w ]{1,60})",
+          Level.INITIATING, "{file} cannot be run: {why}", "launch",
+          remedy=("`ls -l` of the program on every node: same path, executable",)),
+    Known("slurm.task_launch", "Task launch for",
+          rf"Task launch for .{{1,60}} failed on node {_HOST}: (?P<why>.{{1,100}})", Level.INITIATING,
+          "Slurm could not start its tasks on {host}: {why}", "launch", "host",
+          ("`systemctl status slurmd` on {host}",)),
+    Known("slurm.launch", "Application launch failed", r"Application launch failed: (?P<why>.{1,100})", Level.TRANSPORT,
+          "Slurm could not start the program: {why}", "launch"),
+    Known("slurm.node_failed", "Node failure on", rf"Node failure on {_HOST}", Level.INITIATING, "{host} has failed",
+          "device", "host", ("`scontrol show node {host}`, and the log of the host",)),
+    Known("slurm.node_failed", "DUE TO NODE FAILURE", rf"{_STEP} DUE TO NODE FAILURE", Level.TRANSPORT,
+          "a node of the job has failed", "device", remedy=("`sacct -j JOB -o NodeList,State`, slurmctld's log",)),
+    Known("srun.time_limit", "DUE TO TIME LIMIT", rf"{_STEP} DUE TO TIME LIMIT", Level.TEARDOWN,
+          "Slurm ended the job at its time limit"),
+    Known("slurm.preempted", "DUE TO PREEMPTION", rf"{_STEP} DUE TO PREEMPTION", Level.TEARDOWN,
+          "Slurm gave the nodes to another job"),
+    Known("slurm.cancelled", " CANCELLED AT ", _STEP, Level.TEARDOWN, "the job was cancelled"),
+    Known("srun.oom", "oom_kill event", r"(?:error: (?P<host>[\w.-]+): .{0,60})?Detected \d+ oom.kill event",
+          Level.INITIATING, "the kernel killed a process for want of memory", "resource"),
+    Known("slurm.memory", "Exceeded ", r"Exceeded (?:job|step) memory limit", Level.INITIATING,
+          "a rank wanted more memory than its job may have", "resource", remedy=("--mem or --mem-per-cpu",)),
+    Known("srun.terminating", "srun: Terminating", r"srun: Terminating", Level.TEARDOWN, "srun ends the others"),
+    Known("srun.aborted", "Job step aborted", r"srun: Job step aborted", Level.TEARDOWN, "srun ends the others"),
+)  # fmt: skip
