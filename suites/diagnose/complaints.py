@@ -53,6 +53,8 @@ class Complaint:
     """In which it was read."""
     end: bool = False
     """A launcher tells it of a process that has left: why, the process itself may have said."""
+    raised: bool = False
+    """It is an exception."""
 
     @property
     def key(self) -> tuple[int, float, bool, int]:
@@ -95,7 +97,7 @@ def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
     return Complaint(
         people.number(fact.who, fact.place.file), fact.place, level, f"an exception{where}: {words[:200]}",
         "crashed" if level == Level.INITIATING else None, (Subject("rank", fact.who),),
-        ("the traceback there: what raised it",), order,
+        ("the traceback there: what raised it",), order, raised=True,
     )  # fmt: skip
 
 
@@ -136,15 +138,24 @@ def _name(number: int) -> str:
 
 
 def _explained(found: Sequence[Complaint]) -> list[Complaint]:
-    """An exit code says least of all: nothing where its process says more, or where several left without a word."""
+    """An exit code says least of all: nothing where its process says more, or where several left without a word. Of one
+    alone that left so, an exception of nobody is the word."""
     heard = {complaint.person for complaint in found if not complaint.end}
-    silent = {complaint.person for complaint in found if complaint.end} - heard
-    return [
-        replace(complaint, level=Level.CASCADE, cause=None)
-        if complaint.end and (complaint.person in heard or len(silent) > 1)
-        else complaint
-        for complaint in found
-    ]
+    ends = {complaint.person: complaint for complaint in found if complaint.end and complaint.person not in heard}
+    last = next(iter(ends.values())) if len(ends) == 1 else None
+    return [_in_its_light(complaint, last) for complaint in found]
+
+
+def _in_its_light(complaint: Complaint, last: Complaint | None) -> Complaint:
+    if complaint.end:
+        return complaint if complaint.person == (last and last.person) else _weaker(complaint)
+    if last is not None and complaint.raised and complaint.person is None:
+        return replace(complaint, person=last.person, about=last.about)
+    return complaint
+
+
+def _weaker(complaint: Complaint) -> Complaint:
+    return replace(complaint, level=Level.CASCADE, cause=None)
 
 
 def _demoted(found: Sequence[Complaint]) -> Iterable[Complaint]:
@@ -163,7 +174,7 @@ def _demoted(found: Sequence[Complaint]) -> Iterable[Complaint]:
             and before is not None
             and _earlier(before, complaint)
         ):
-            yield replace(complaint, level=Level.CASCADE, cause=None)
+            yield _weaker(complaint)
         else:
             yield complaint
 

@@ -36,6 +36,7 @@ _PATTERNS = (
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
+_ELASTIC = "torch.distributed.elastic"
 _EXITS = tuple(re.compile(pattern) for pattern in _PATTERNS)
 
 _TIME = re.compile(r"^\s*time\s{1,20}: (?P<time>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)\s*$")
@@ -79,15 +80,19 @@ class Exits:
     wakes: tuple[str, ...] = (
         "exitcode", "srun: error:", "exited on", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE",
         "EXIT STATUS", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL", "Abort(",
-        "exited with code", "signal ",
+        "exited with code", "signal ", _ELASTIC,
     )  # fmt: skip
     awake: bool = False
+    _torchrun: bool = False
+    """Tasks of srun are launchers of several ranks, whose ends these tell themselves."""
     _blocks: dict[Who, _Block] = field(default_factory=dict)
 
     def feed(self, line: Line) -> Iterable[Fact]:
+        self._torchrun = self._torchrun or _ELASTIC in line.text
         for pattern in _EXITS:
             if found := pattern.search(line.text):
-                yield from _ended(line, _Block(merged(line.who, people(found))), found)
+                if not (self._torchrun and line.text.startswith("srun: error:")):
+                    yield from _ended(line, _Block(merged(line.who, people(found))), found)
                 return
         for pattern in _BLOCKS:
             if found := pattern.search(line.text):

@@ -51,6 +51,7 @@ _LABELS: Mapping[str, str] = {
 
 _BEFORE_RECORD = re.compile(r"(?P<rank>\d{1,7}): ?(?=\[rank\d|\[[EWIF]\d|\S{1,100}:\d{1,8}:\d{1,8} \[\d)")
 """srun's label where what follows leaves no doubt."""
+_OWN_RANK = re.compile(r"\[rank(\d{1,7})\]:")
 _NUMBERED = re.compile("|".join(pattern.replace("?P<rank>", "?:") for pattern in _LABELS.values()))
 _LOST_ESCAPES = re.compile(r"^\[\d{1,2}m|\[0m(?!\w)")
 _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates[^\n]*)?")
@@ -64,10 +65,11 @@ class Peeled:
     text: str
     who: Who = NOBODY
     time: float | None = None
+    labelled: bool = False
 
     @property
     def wrapped(self) -> bool:
-        return self.time is not None or self.who != NOBODY
+        return self.labelled or self.time is not None or self.who != NOBODY
 
 
 def _by_first(patterns: Iterable[str]) -> dict[str, tuple[re.Pattern[str], ...]]:
@@ -96,30 +98,50 @@ class Peeler:
     """For one source, whose beginning shows whether its lines are numbered by a launcher."""
 
     def __init__(self, head: str = "") -> None:
-        lines = [line for line in head.splitlines() if line.strip()]
+        lines = [_unwrapped(line) for line in head.splitlines() if line.strip()]
         numbered = sum(_NUMBERED.match(line) is not None for line in lines)
         labelled = numbered >= 3 and numbered * 10 >= 6 * len(lines)
         self._labels = tuple(re.compile(pattern) for pattern in _LABELS.values()) if labelled else (_BEFORE_RECORD,)
+        self._are_ranks = not any(map(self._contradicted, lines))
+
+    def _contradicted(self, line: str) -> bool:
+        """Whether a label is no rank, but the number of a task that has started several ranks, as torchrun does."""
+        found = self._label(line)
+        own = _OWN_RANK.match(line, found.end()) if found else None
+        return bool(found and own and found["rank"] != own[1])
+
+    def _label(self, text: str) -> re.Match[str] | None:
+        return next((found for label in self._labels if (found := label.match(text))), None)
 
     def peel(self, text: str) -> Peeled:
         text = uncoloured(text)
         if "[0m" in text:
             text = _LOST_ESCAPES.sub("", text)
-        who, told_time = NOBODY, None
-        for label in self._labels:
-            if found := label.match(text):
-                who, text = _told(found, who), text[found.end() :]
-                break
+        who, told_time, labelled = NOBODY, None, False
         for _ in range(_MOST):
-            found = _wrapper(text)
+            label = None if labelled else self._label(text)
+            found = label or _wrapper(text)
             if not found or not found.end():
                 break
-            who = _told(found, who)
+            labelled = labelled or label is not None
+            if label is None or self._are_ranks:
+                who = _told(found, who)
             told_time = _seconds(found.groupdict().get("time")) or told_time
             text = text[found.end() :]
         if "[repeated " in text:
             text = _REPEATED.sub("", text)
-        return Peeled(text, who, told_time)
+        return Peeled(text, who, told_time, labelled)
+
+
+def _unwrapped(line: str) -> str:
+    """Without what stands before a launcher's label."""
+    text = uncoloured(line)
+    for _ in range(_MOST):
+        found = _wrapper(text)
+        if not found or not found.end() or found.groupdict().get("rank"):
+            break
+        text = text[found.end() :]
+    return text
 
 
 def _wrapper(text: str) -> re.Match[str] | None:
