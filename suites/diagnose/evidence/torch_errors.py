@@ -210,6 +210,23 @@ DEVICE = (
 """Of the device of the speaker."""
 
 
+LOADERS = (
+    Known(
+        "torch.loader_bus_error", "DataLoader worker",
+        r"DataLoader worker \(pid[^)]{0,80}\) is killed by signal: Bus error",
+        Level.INITIATING, "a worker of its data loader found /dev/shm full", "resource", "speaker",
+        ("`df -h /dev/shm` inside the worker; `--shm-size=1g` or more, for a container",),
+    ),
+    Known(
+        "torch.loader_ended", "DataLoader worker",
+        r"DataLoader worker \(pid[^)]{0,80}\) (?:is killed by signal: (?P<why>[\w ]{1,40})|exited unexpectedly)",
+        Level.INITIATING, "a worker of its data loader has ended", "crashed", "speaker",
+        ("`dmesg | grep -i oom` on its host; num_workers=0 shows what the worker raised",),
+    ),
+)  # fmt: skip
+"""Of what feeds the speaker."""
+
+
 def groups() -> KnownTexts:
     return KnownTexts(GROUPS)
 
@@ -219,4 +236,4 @@ def store() -> KnownTexts:
 
 
 def device() -> KnownTexts:
-    return KnownTexts(DEVICE)
+    return KnownTexts((*DEVICE, *LOADERS))
