@@ -77,6 +77,8 @@ class Group:
     """World ranks, in the order of group ranks."""
     guessed: bool = False
     """The key was put together from what was seen: others may have put together the same of another group."""
+    least: int | None = None
+    """So many members it has at least, where its size is not told."""
 
 
 @dataclass(frozen=True, slots=True)

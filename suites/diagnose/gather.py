@@ -23,7 +23,7 @@ from suites.diagnose.evidence.archive import DAMAGED
 from suites.diagnose.evidence.log import read_log
 from suites.diagnose.evidence.source import Source, sources
 from suites.diagnose.evidence.text import looks_like_text
-from suites.diagnose.facts import NOBODY, Evidence, Fact, Unread
+from suites.diagnose.facts import NOBODY, Evidence, Fact, Identity, Place, Unread
 
 _HEAD = 1 << 16
 _FEW = 16
@@ -97,6 +97,8 @@ def _of_log(source: Source, head: bytes, readers: Readers) -> Iterator[Fact]:
         yield fact
     if not understood:
         yield Unread(source.name, "text, but nothing in it is known")
+        if source.who != NOBODY:
+            yield Identity(source.who, Place(source.name))  # there is such a rank
 
 
 def _owned(fact: Fact, source: Source) -> Fact:

@@ -7,7 +7,7 @@ May import: everything of this package but evidence.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suites.diagnose.aliases import united
@@ -45,13 +45,23 @@ class Case:
         """They wait for somebody of whom there is no evidence, so they may be but victims. What a rank comes to only
         after a call that it is in already does not count."""
         oldest = blockers(self.table)
-        return frozenset(
+        return self._of_open_groups() | frozenset(
             waiter
             for wait in self.waits.unseen
             for waiter in wait.waiters
             if wait.group is None or (call := oldest.get(waiter)) is None or call.entered is None
             or (call.group, call.peer is None and call.seq) in ((wait.group, wait.seq), (wait.group, False))
         )  # fmt: skip
+
+    def _of_open_groups(self) -> frozenset[int]:
+        """They are in a call of a group of which it is not told how many it has, and nobody is known to be through."""
+        return frozenset(
+            person
+            for group, table in self.table.items()
+            if not self.people.counted(group)
+            for person, standing in table.items()
+            if standing.pending and not any(other.passed(standing.front or 0) for other in table.values())
+        )
 
     @property
     def unseen(self) -> frozenset[int]:
@@ -85,9 +95,11 @@ def _mismatched(case: Case) -> Verdict | None:
     told = "; ".join(f"{everybody(case.people, side)} called {signature}" for signature, side in found.sides if side)
     what = f"in {found.aspect}" if found.aspect else "in what they called"
     tie = "" if found.culprits else "; nothing tells which side is right"
+    if found.doubtful:
+        tie = "; if these are calls of one group, which the log does not tell"
     everyone = frozenset().union(*(people for _, people in found.sides))
     return Verdict(
-        "mismatch", "certain" if found.culprits else "likely",
+        "mismatch", "certain" if found.culprits else "hypothesis" if found.doubtful else "likely",
         f"ranks differ {what} at {call(case.people, at)}: {told}{tie}",
         found.culprits, at=at, sides=found.sides, place=found.place, waiting=everyone - found.culprits,
         waits=[wait for wait in case.waits.sure if wait.group == found.group],
@@ -101,7 +113,7 @@ def _rooted(case: Case) -> Verdict | None:
 
 
 def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence: Confidence) -> Verdict | None:
-    held = {root: _held(case, root) for root in roots}
+    held = {root: _held(case, roots, root) for root in roots}
     together = {root for root, how in held.items() if how == "joined"}
     if together == set(roots):
         return None  # all of a group are there: nobody of them is behind
@@ -133,15 +145,28 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
     )  # fmt: skip
 
 
-def _held(case: Case, root: int) -> str:
+def _held(case: Case, roots: frozenset[int], root: int) -> str:
     """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
     are through, or, where all are in one call, not by itself."""
     calls = [table[root].pending[0] for table in case.table.values() if root in table and table[root].pending]
     if not calls:
-        return "missing"
+        return (
+            "joined"
+            if any(_all_stay(case, roots, table) for table in case.table.values() if root in table)
+            else "missing"
+        )
     oldest = blockers(case.table).get(root)
     states = {_state(case, root, call) for call in ([oldest] if oldest in calls else calls)}
     return "stuck" if "stuck" in states else "joined"
+
+
+def _all_stay(case: Case, roots: frozenset[int], table: Mapping[int, Standing]) -> bool:
+    """Whether all of a group have come to one call of which it is not told whether it ended, and to nothing since."""
+    group = next(iter(table.values())).group
+    everybody_of = set(members(group, case.people, table))
+    fronts = {table[person].front if person in table else None for person in everybody_of}
+    unknown = all(standing.ended_unknown for standing in table.values())
+    return unknown and len(everybody_of) > 1 and everybody_of <= roots and len(fronts) == 1
 
 
 def _state(case: Case, root: int, call: Call) -> str:
@@ -296,6 +321,8 @@ def _unheard(case: Case) -> Verdict | None:
     Where each rank has a file of its own, a file that is not there proves nothing against anybody.
     """
     absent, waiting = case.unseen, case.waits.waiters
+    if any(_may_be_another(case, one) for one in absent):
+        return None
     if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not _in_one_log(case, waiting):
         return None
     verdict = _blamed(case, absent, case.waits.unseen, "likely" if 2 * len(absent) < len(waiting) else "hypothesis")
@@ -303,6 +330,13 @@ def _unheard(case: Case) -> Verdict | None:
         verdict, suspects=frozenset(), explanation=f"{verdict.explanation}. There is no evidence of "
         f"{verb(absent, 'it', 'them')}: all that can be said is that all others are there",
     )  # fmt: skip
+
+
+def _may_be_another(case: Case, number: int) -> bool:
+    """Of a rank that is known by its place in a group only: whether it may be one that was heard elsewhere."""
+    person = case.people.persons[number]
+    heard = (case.people.persons[other] for other in case.telling)
+    return person.rank is None and any(not person.group_ranks.keys() & other.group_ranks.keys() for other in heard)
 
 
 def _in_one_log(case: Case, waiting: set[int]) -> bool:
@@ -337,8 +371,16 @@ def _joined(case: Case) -> Verdict | None:
     if not found:
         return None
     _, at, everybody_there = min(found, key=lambda one: one[0])
-    text = f"all {len(everybody_there)} ranks have entered {call(case.people, at)}, and it does not end"
-    return Verdict("joined", "likely", text, waiting=everybody_there, at=at)
+    if case.people.counted(at.group):
+        text = f"all {len(everybody_there)} ranks have entered {call(case.people, at)}, and it does not end"
+        return Verdict("joined", "likely", text, waiting=everybody_there, at=at)
+    if len(everybody_there) % 2:
+        return None  # few jobs have an odd number of ranks: more likely there is one that is not heard
+    text = (
+        f"{everybody(case.people, everybody_there)} have entered {call(case.people, at)}, and it does not end; nothing "
+        "tells that there are more"
+    )
+    return Verdict("joined", "hypothesis", text, waiting=everybody_there, at=at)
 
 
 def _held_before(oldest: Call | None, standing: Standing) -> bool:
@@ -378,7 +420,9 @@ def _nothing(case: Case) -> Verdict | None:
     """Evidence was seen, and nobody waits or complains."""
     seen = {fact.place.file for fact in case.facts if isinstance(fact, Seen)}
     # Stacks are taken of what hangs, and what was seen in part does not show that nothing is wrong.
+    # Where ends are not told, the last call may be one that does not end.
     doubtful = any(isinstance(fact, Stack) or (isinstance(fact, Unread) and fact.file in seen) for fact in case.facts)
+    doubtful |= any(standing.ended_unknown for table in case.table.values() for standing in table.values())
     if not seen or doubtful or case.waits.waiters or _anywhere(case) or case.complaints:
         return None
     silent = _silent(case)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suites.diagnose.facts import ANOTHER, Disagreement, Fact, Place, Signature
-from suites.diagnose.people import People
+from suites.diagnose.people import UNNAMED, People
 from suites.diagnose.standing import Standing, Standings
 
 _FIELDS = {"op": "operation", "count": "count", "dtype": "dtype", "operator": "operator", "root": "root"}
@@ -30,10 +30,14 @@ class Mismatch:
     sides: tuple[tuple[str, frozenset[int]], ...]
     aspect: str
     place: Place | None = None
+    doubtful: bool = False
+    """These may be calls of different groups: the evidence does not name them."""
 
     @property
     def culprits(self) -> frozenset[int]:
-        """All but the majority; nobody where there is none."""
+        """All but the majority; nobody where there is none, or where they differ by right."""
+        if self.doubtful:
+            return frozenset()
         total = sum(len(people) for _, people in self.sides)
         if 2 * len(self.sides[0][1]) <= total:
             return frozenset()
@@ -47,9 +51,12 @@ def mismatches(facts: Sequence[Fact], people: People, table: Standings) -> list[
 
 
 def _in_group(group: str, standings: Mapping[int, Standing]) -> Mismatch | None:
-    """Where calls differ that are under way; from there back to where they began to differ."""
-    fronts = sorted({standing.front for standing in standings.values() if standing.front is not None})
-    for seq in fronts:
+    """Where calls differ that are under way; from there back to where they began to differ. Where ends are not told,
+    any call may be under way."""
+    fronts = {standing.front for standing in standings.values() if standing.front is not None}
+    if any(standing.ended_unknown for standing in standings.values()):
+        fronts |= _unlike(standings)
+    for seq in sorted(fronts):
         if len(_sides(standings, seq)) > 1:
             while len(_sides(standings, seq - 1)) > 1:
                 seq -= 1
@@ -61,6 +68,17 @@ def _in_group(group: str, standings: Mapping[int, Standing]) -> Mismatch | None:
         first = next((seq for seq in recorded if len(_sides(standings, seq)) > 1), None)
         return None if first is None else _mismatch(group, first, standings)
     return None
+
+
+def _unlike(standings: Mapping[int, Standing]) -> set[int]:
+    """Numbers under which not all have recorded the very same."""
+    first: dict[int, Signature] = {}
+    return {
+        seq
+        for standing in standings.values()
+        for seq, signature in standing.history.items()
+        if first.setdefault(seq, signature) != signature
+    }
 
 
 def _sides(standings: Mapping[int, Standing], seq: int) -> list[tuple[Signature, set[int]]]:
@@ -110,7 +128,7 @@ def _mismatch(group: str, seq: int, standings: Mapping[int, Standing]) -> Mismat
     call = standings[culprit].call(seq)
     return Mismatch(
         group, seq, first.op, tuple((str(signature), frozenset(people)) for signature, people in sides), aspect,
-        call.place if call else standings[culprit].place,
+        call.place if call else standings[culprit].place, group == UNNAMED,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suites.diagnose.facts import Call, Ended, Fact, Group, Identity, Raised, Seen, Setting, Stack, Track, Trouble, Who
 
@@ -63,11 +63,16 @@ class People:
             return None
         if known.ranks:
             found = [self._numbers.get(("rank", rank)) for rank in known.ranks]
-        elif known.size:
-            found = [self._numbers.get(("group", group, rank)) for rank in range(known.size)]
+        elif number := known.size or known.least:
+            found = [self._numbers.get(("group", group, rank)) for rank in range(number)]
         else:
             return None
         return tuple(number for number in found if number is not None)
+
+    def counted(self, group: str) -> bool:
+        """Whether it is told how many members a group has."""
+        known = self.groups.get(group)
+        return known is not None and (known.ranks is not None or known.size is not None)
 
     @property
     def size(self) -> int | None:
@@ -88,11 +93,12 @@ def meet(facts: Sequence[Fact]) -> People:
         if isinstance(fact, _SPEAKERS) and (keys := list(_keys(fact.who))):
             speakers[fact.place.file].add(keys[0])
     for key, group in groups.items():
-        for number in range(len(group.ranks or ()) or group.size or 0):
+        for number in range(len(group.ranks or ()) or group.size or group.least or 0):
             book.join(Who(group=key, group_rank=number))
             if group.ranks:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
+    _widen_world(book, groups)
     people = book.people(groups, notes)
     _find_devices(people)
     for file, told in speakers.items():
@@ -129,7 +135,9 @@ def _merged_groups(facts: Iterable[Fact]) -> dict[str, Group]:
         if isinstance(fact, Group):
             known = groups.get(fact.key, fact)
             size = max(filter(None, (known.size, fact.size)), default=None)
-            groups[fact.key] = Group(fact.key, known.place, known.name or fact.name, size, known.ranks or fact.ranks)
+            least = max(filter(None, (known.least, fact.least)), default=None)
+            name, ranks = known.name or fact.name, known.ranks or fact.ranks
+            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, least)
         elif isinstance(fact, Call | Track) and fact.group not in groups:
             groups[fact.group] = Group(fact.group, fact.place)
     return groups
@@ -224,6 +232,16 @@ def _find_devices(people: People) -> None:
     for key in people._numbers:
         if isinstance(key, tuple) and key[0] == "device" and len(found := owners.get((key[1], key[2]), [])) == 1:
             people._numbers[key] = found[0]
+
+
+def _widen_world(book: _Book, groups: dict[str, Group]) -> None:
+    """All ranks that are known are of the world."""
+    last = max(book.ranks(), default=-1)
+    for key, group in groups.items():
+        if group.ranks is None and not group.size and (key in _WORLD or group.name in _WORLD):
+            groups[key] = replace(group, least=max(group.least or 0, last + 1))
+            for rank in range(last + 1):
+                book.join(Who(rank, group=key, group_rank=rank))
 
 
 def _take_world(book: _Book, groups: dict[str, Group], notes: list[str]) -> None:

@@ -63,7 +63,7 @@ class MonitoredBarrier:
         said = replace(speaker(line), group_rank=int(found.groupdict().get("own") or 0))
         absent, place = said.others(found["ranks"]), line.place()
         numbers = [who.group_rank or 0 for who in absent]
-        yield said.fact(place, max(numbers) + 1)
+        yield said.fact(place, last=max(numbers))
         yield Absent(place, absent, _present(said, numbers), said.key, None, "barrier", said.member)
         yield Trouble(
             said.member, place, Level.TIMEOUT, f"rank {found['ranks'].strip()} did not come to a monitored barrier",

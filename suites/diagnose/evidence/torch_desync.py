@@ -99,7 +99,7 @@ class Desync:
                 yield Track(who, place, self._speaker.key, seq, completed=seq, history=((seq, Signature(op)),))
 
     def _group(self, ranks: Iterable[Who], place: Place) -> Group:
-        return self._speaker.fact(place, 1 + max(who.group_rank or 0 for who in ranks))
+        return self._speaker.fact(place, last=max(who.group_rank or 0 for who in ranks))
 
     def _call(self, who: Who, seq: int, op: str, place: Place) -> Call:
         return Call(who, place, self._speaker.key, seq, Signature(op), "pending")

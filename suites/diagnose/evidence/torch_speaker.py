@@ -68,11 +68,15 @@ class Speaker:
         """Members of its group, of a list of ranks there."""
         return tuple(self.other(int(rank)) for rank in text.replace(",", " ").split())
 
-    def fact(self, place: Place, size: int | None = None) -> Group:
-        """Ranks count from 0, so a group has all members below this one, though they may say nothing."""
-        least = None if self.group_rank is None else self.group_rank + 1
-        told = size or least
-        return Group(self.key, place, self.name, told if told is not None and told <= _MOST_RANKS else None)
+    def fact(self, place: Place, size: int | None = None, last: int | None = None) -> Group:
+        """Ranks count from 0, so a group has all members below this one and below the `last` that is named, though they
+        may say nothing."""
+        least = max((rank + 1 for rank in (self.group_rank, last) if rank is not None), default=None)
+        return Group(self.key, place, self.name, _believed(size), least=None if size else _believed(least))
+
+
+def _believed(size: int | None) -> int | None:
+    return size if size is not None and size <= _MOST_RANKS else None
 
 
 def speaker(line: Line) -> Speaker:

@@ -34,7 +34,7 @@ def test_where_each_rank_stands() -> None:
     assert [(track.who.rank, track.enqueued, track.completed) for track in of(Track, facts)] == [(2, 7, 7)]
     (absent,) = of(Absent, facts)
     assert ([who.rank for who in absent.absent], absent.seq, absent.op) == ([2], 8, "allreduce")
-    assert max(group.size or 0 for group in of(Group, facts)) == 4
+    assert max(group.least or 0 for group in of(Group, facts)) == 4
 
 
 def test_those_who_never_came() -> None:

@@ -138,7 +138,7 @@ def test_sizes_tell_how_large_a_group_is_and_else_the_rank_how_large_at_least(
 ) -> None:
     line = IN_GROUP.replace("ALLREDUCE", op).replace("NumelIn=640", f"NumelIn={numel_in}")
     group = of(Group, told(reader(), line.replace("NumelOut=640", f"NumelOut={numel_out}")))[-1]
-    assert group.size == size
+    assert (group.size, group.least) in ((size, None), (None, size))
 
 
 def test_a_gather_without_output_is_not_the_root() -> None:
