@@ -7,7 +7,7 @@ import json
 from tests.suites.diagnose.cases.case import Case
 
 
-def _entry(seq: int, name: str, state: str, message: int = 0) -> dict[str, object]:
+def entry(seq: int, name: str, state: str, message: int = 0) -> dict[str, object]:
     return {
         "record_id": seq + message, "pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": seq,
         "p2p_seq_id": message, "op_id": seq + message, "profiling_name": f"nccl:{name}",
@@ -17,7 +17,7 @@ def _entry(seq: int, name: str, state: str, message: int = 0) -> dict[str, objec
     }  # fmt: skip
 
 
-def _dump(size: int, *entries: dict[str, object]) -> str:
+def dump(size: int, *entries: dict[str, object]) -> str:
     ranks = str(list(range(size)))
     return json.dumps(
         {"version": "2.9", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": ranks}}, "pg_status": {},
@@ -25,8 +25,8 @@ def _dump(size: int, *entries: dict[str, object]) -> str:
     )  # fmt: skip
 
 
-def _at(size: int, seq: int, done: int) -> str:
-    return _dump(size, *(_entry(n, "all_reduce", "completed" if n <= done else "scheduled") for n in range(1, seq + 1)))
+def at(size: int, seq: int, done: int) -> str:
+    return dump(size, *(entry(n, "all_reduce", "completed" if n <= done else "scheduled") for n in range(1, seq + 1)))
 
 
 def _stack(pid: int, *frames: str) -> str:
@@ -45,24 +45,24 @@ _FORWARD = ("forward (model/attention.py:77)", "step (train.py:84)")
 CASES = (
     Case(
         "C65",
-        {f"{host}/nccl_trace_rank_container-{host}_{rank}.json": _at(4, 9 - (rank == 2), 8)
+        {f"{host}/nccl_trace_rank_container-{host}_{rank}.json": at(4, 9 - (rank == 2), 8)
          for rank, host in ((0, "node02"), (1, "node02"), (2, "node07"), (3, "node07"))},
         "missing", ("rank 2",), ("allreduce", 9),
     ),
     Case(
         "C66 one dump is not there",
-        {f"nccl_trace_rank_container-node02_{rank}.json": _at(4, 9, 8) for rank in (0, 1, 3)},
+        {f"nccl_trace_rank_container-node02_{rank}.json": at(4, 9, 8) for rank in (0, 1, 3)},
         "undecided", suspects=(2,),
     ),
     Case(
         "C73",
-        {f"nccl_trace_rank_{rank}.json": _dump(2, _entry(1, f"send {rank}->{1 - rank}", "scheduled", 1))
+        {f"nccl_trace_rank_{rank}.json": dump(2, entry(1, f"send {rank}->{1 - rank}", "scheduled", 1))
          for rank in (0, 1)},
         "cycle", ("rank 0", "rank 1"), ("send", None),
     ),
     Case(
         "C74 three in a ring",
-        {f"nccl_trace_rank_{rank}.json": _dump(3, _entry(1, f"recv {rank}<-{(rank + 1) % 3}", "scheduled", 1))
+        {f"nccl_trace_rank_{rank}.json": dump(3, entry(1, f"recv {rank}<-{(rank + 1) % 3}", "scheduled", 1))
          for rank in range(3)},
         "cycle", ("rank 0", "rank 1", "rank 2"), ("recv", None),
     ),

@@ -1,5 +1,5 @@
-"""Forms in which the same evidence comes: wrappers of launchers and collectors, line ends, colours, hard wraps, one file
-or many, and consequences all around it.
+"""Forms in which the same evidence comes: wrappers of launchers and collectors, line ends, colours, hard wraps, files
+of one rank or of all, and consequences all around it.
 
 May import: the standard library.
 """
@@ -79,7 +79,7 @@ def _by_ray(files: Files) -> Files | None:
 
 def _apart(files: Files) -> Files | None:
     """A file for each rank that says which it is."""
-    if not _logs(files):
+    if not _logs(files) or any(not _TORCH_RANK.search(line) for text in files.values() for line in text.splitlines()):
         return None
     found: dict[str, list[str]] = {}
     for name, text in files.items():
@@ -105,16 +105,12 @@ def _wrapped(files: Files) -> Files | None:
 
 _CONSEQUENCES = (
     "node31:611:640 [7] misc/socket.cc:47 NCCL WARN socketProgress: Connection closed by remote peer node32<40112>",
-    "node31:611:640 [7] proxy.cc:1533 NCCL WARN [Proxy Service 30] Failed to execute operation Connect from rank 30, "
-    "retcode 2",
+    "node31:611:640 [7] proxy.cc:1533 NCCL WARN [Proxy Service 30] Failed to execute operation Connect from rank 30",
     "node31:611:640 [7] NCCL INFO transport/net.cc:321 -> 6",
-    "node31:611:640 [7] NCCL INFO misc/socket.cc:522 NCCL WARN Socket recv failed",
-    "[rank30]: torch.distributed.DistBackendError: NCCL communicator was aborted on rank 30.",
+    "node31:611:640 [7] misc/socket.cc:522 NCCL WARN Socket recv failed",
+    "torch.distributed.DistBackendError: NCCL communicator was aborted.",
     "[ERROR] HCCL(6110,python3):2026-02-28-23:59:59.000.001 [op_base.cc:1500] [6110]call trace: hcclRet -> 4",
     "EI9999: Inner Error!",
-    "srun: error: node31: task 30: Exited with exit code 1",
-    "srun: error: node31: task 31: Exited with exit code 1",
-    "srun: error: node32: task 33: Exited with exit code 1",
     "srun: Terminating StepId=1.0",
 )
 

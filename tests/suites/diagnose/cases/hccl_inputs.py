@@ -45,7 +45,8 @@ def _table(*addresses: str) -> str:
     return json.dumps(
         {"status": "completed", "version": "1.0", "server_count": "1", "server_list": [
             {"server_id": "192.0.2.1", "device": [
-                {"device_id": str(n), "device_ip": address, "rank_id": str(n)} for n, address in enumerate(addresses)]}]},
+                {"device_id": str(n), "device_ip": address, "rank_id": str(n)} for n, address in enumerate(
+                    addresses)]}]},
         indent=2,
     )  # fmt: skip
 
@@ -107,7 +108,8 @@ CASES = (
     Case("C20 nobody's number", {"job.log": _waits(2969, 1, 4294967295, 4)}, "undecided"),
     Case("C21", {"job.log": _BIND + _LINK_LATE.format(pid=2717, rank=12)}, "resource", ("process",), None, "specific "
         "port"),
-    Case("C21 the first in time stands last", {"job.log": "".join(_LINK_LATE.format(pid=2800 + n, rank=n) for n in range(9))
+    Case("C21 the first in time stands last", {"job.log": "".join(_LINK_LATE.format(pid=2800 + n,
+        rank=n) for n in range(9))
                                                + _BIND}, "resource", ("process",), None, "specific port"),
     Case("C22 the network is found well", {"job.log": "[ERROR] HCCL(2717,python3):2026-01-31-03:49:57.177.194 "
         "[detect.cc:77] "
@@ -117,12 +119,14 @@ CASES = (
          ("file ranktable.json", *(f"rank {n}" for n in range(8))), None, "-.-.-.-"),
     Case("C24 one address twice", {"ranktable.json": _table("198.51.100.1", "198.51.100.1")}, "config",
          ("file ranktable.json", "rank 0", "rank 1")),
-    Case("C25", {"plog-701_1.log": _agent(701, 0, 0) + _block(701, 0), "plog-702_1.log": _agent(702, 8, 0) + _block(702, 8)}, "config", ("rank 0", "rank 8")),
+    Case("C25", {"plog-701_1.log": _agent(701, 0, 0) + _block(701, 0), "plog-702_1.log": _agent(702, 8, 0) + _block(
+        702, 8)}, "config", ("rank 0", "rank 8")),
     Case("C26 another NPU each", {"plog-701_1.log": _agent(701, 0, 0), "plog-702_1.log": _agent(702, 8, 1)},
          "none undecided"),
     Case("C27", {"job.log": "".join(_waits(3000 + n, n, (n + 1) % 4, 4, n) for n in range(4)).replace(
         "AllReduce_", "Broadcast_")}, "joined undecided"),
-    Case("C28 idle for the default time", {f"device-{n}.log": _FFTS.replace("chipId:5", f"chipId:{n}") for n in range(4)},
+    Case("C28 idle for the default time", {f"device-{n}.log": _FFTS.replace("chipId:5", f"chipId:{n}") for n in range(
+        4)},
          "undecided joined"),
     Case("C83", {"job.log": _link(1, 0)}, "undecided", suspects=(0,)),
     Case("C83 rank 0 says why", {"job.log": _link(1, 0), "rank_0.log": "[ERROR] 2026-01-31-20:57:00 (PID:2201, "
@@ -154,7 +158,8 @@ CASES = (
     Case("C93", {"job.log": _npu_late(1) + _npu_late(0)}, "joined undecided", (), ("allreduce", 196)),
     Case("C93 a third does not say it", {"job.log": _npu_late(0) + _npu_late(1) + _npu_late(3)}, "missing", ("rank 2",),
          ("allreduce", 196), apart="undecided", suspects=(2,)),
-    Case("C92 of four chips one is not heard", {f"device-{n}.log": _FFTS.replace("chipId:5", f"chipId:{n}") for n in (0, 1, 3)},
+    Case("C92 of four chips one is not heard", {f"device-{n}.log": _FFTS.replace("chipId:5", f"chipId:{n}") for n in (
+        0, 1, 3)},
          "undecided"),
     Case("C125", {"plog-1_1.log": "[ERROR] HCCL(1,python3):2026-01-31-03:49:57.177.194 [calc.cc:1] [9]EI0005: tag "
                   "[HcomAllReduce_6629421139219_0], parameter [count], local [9556480], remote [9555712]\n"},

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from tests.suites.diagnose.cases import dump_inputs, hccl_inputs, nccl_inputs, other_inputs, torch_inputs
+from tests.suites.diagnose.cases import (
+    dump_inputs,
+    hccl_inputs,
+    hostile_inputs,
+    nccl_inputs,
+    other_inputs,
+    torch_inputs,
+)
 
 CASES = (
-    *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *other_inputs.CASES,
+    *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *hostile_inputs.CASES,
+    *other_inputs.CASES,
 )  # fmt: skip

@@ -90,7 +90,8 @@ CASES = (
     ),
     Case(
         "C05 the text alone",
-        {"job.log": "misc/ibvwrap.cc:278 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n"},
+        {"job.log": "misc/ibvwrap.cc:278 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate "
+                    "memory\n"},
         "resource", (), None, "Cannot allocate memory",
     ),
     Case(

@@ -1,4 +1,4 @@
-"""`python -m tests.suites.diagnose.cases.score [NAME...]`: every case in every form, what is wrong, and how many are right."""
+"""`python -m tests.suites.diagnose.cases.score [NAME...]`: all cases in all forms, and how many are right."""
 
 from __future__ import annotations
 

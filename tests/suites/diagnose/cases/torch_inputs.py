@@ -69,8 +69,15 @@ CASES = (
          ("allreduce", 52)),
     Case("C31", {"job.log": all_late(range(4), 640, "_ALLGATHER_BASE", 1024, 8192)
                  + all_late(range(4, 8), 640, "REDUCE", 1)}, "mismatch", (), ("allgather", 640)),
-    Case("C31 one against the others", {"job.log": all_late(range(7), 640, "REDUCE", 1) + late(7, 640, "BROADCAST", 1)},
-         "mismatch", ("rank 7",), ("reduce", 640)),
+    Case(
+        "C31 one against the others",
+        {"job.log": "".join(late(r, 640, "REDUCE" if r < 7 else "BROADCAST", 1) + stood(r, 640, 640,
+            639) for r in range(8))},
+        "mismatch", ("rank 7",), ("reduce", 640),
+    ),
+    Case("C31 one against the others, of no named group", {
+        "job.log": all_late(range(7), 640, "REDUCE", 1) + late(7, 640, "BROADCAST", 1)}, "mismatch", (), ("reduce",
+        640)),
     Case("C33", {"rank_2.log": late(2, 9001, "_ALLGATHER_BASE", 1000, 4000)}, "undecided", (), ("allgather", 9001),
          suspects=(0, 1, 3)),
     Case("C33 all four", {"job.log": all_late(range(4), 9001, "_ALLGATHER_BASE", 1000, 4000)}, "joined", (),
@@ -133,7 +140,8 @@ CASES = (
     Case("C76 one step behind, no group named", {"job.log": "".join(late(rank, 50 - (rank == 3), named=False)
                                                                   for rank in range(4))},
          "stuck", ("rank 3",), ("allreduce", 49)),
-    Case("C77", {"job.log": all_late(range(64, 68), 1559, "_REDUCE_SCATTER_BASE", 3121908768, 32519883)}, "undecided", (),
+    Case("C77", {"job.log": all_late(range(64, 68), 1559, "_REDUCE_SCATTER_BASE", 3121908768, 32519883)}, "undecided",
+        (),
          ("reduce_scatter", 1559), suspects=(0, 63, 95)),
     Case(
         "C79",
@@ -150,7 +158,8 @@ CASES = (
                                             "88000000.00 "
                                         "GiB. GPU 1 has a total capacity of 79.10 GiB\n"}, "missing", ("rank 1",),
          ("allgather", 31), apart="undecided", suspects=(1,)),
-    Case("C80 one does not complain", {"job.log": "".join(late(r, 33) + stood(r, 33, 33, 32) for r in (0, 1, 2, 4, 5, 6, 7))},
+    Case("C80 one does not complain", {"job.log": "".join(late(r, 33) + stood(r, 33, 33, 32) for r in (0, 1, 2, 4, 5,
+        6, 7))},
          "missing", ("rank 3",), ("allreduce", 33), apart="undecided", suspects=(3,)),
     Case("C81 the shortest iterator", {"job.log": "".join(late(r, 900) + stood(r, 900, 900, 899) for r in (0, 1, 3))
                                        + "[rank2]:[E131 12:22:51.186102222 ProcessGroupNCCL.cpp:2168] [PG ID 0 PG GUID "
@@ -169,11 +178,13 @@ CASES = (
     ),
     Case("C107", {"job.log": all_late((0, 1, 3, 4, 6, 7), 70426, "ALLREDUCE", 1)}, "missing", ("rank 2", "rank 5"),
          ("allreduce", 70426), apart="undecided", suspects=(2, 5)),
-    Case("C107 one is behind", {"job.log": all_late((0, 1, 2, 3), 70426, "ALLREDUCE", 1) + late(4, 70425, "ALLREDUCE", 1)},
+    Case("C107 one is behind", {"job.log": all_late((0, 1, 2, 3), 70426, "ALLREDUCE", 1) + late(4, 70425, "ALLREDUCE",
+        1)},
          "stuck missing", ("rank 4",), ("allreduce", 70425)),
     Case("C109", {"job.log": late(1, 52, "ALLREDUCE", 11) + stood(1, 52, 52, 51) + late(2, 52, "ALLREDUCE", 11)
                   + stood(2, 52, 52, 51)}, "missing undecided", ("rank 0",), ("allreduce", 52), suspects=(0,)),
-    Case("C109 all of them", {"job.log": "".join(late(r, 52, "ALLREDUCE", 11) + stood(r, 52, 52, 51) for r in range(4))},
+    Case("C109 all of them", {"job.log": "".join(late(r, 52, "ALLREDUCE", 11) + stood(r, 52, 52, 51) for r in range(
+        4))},
          "joined", (), ("allreduce", 52)),
     Case("C94 the port is taken", {"job.log": "[rank0]: torch.distributed.DistNetworkError: The server socket has "
         "failed to "
