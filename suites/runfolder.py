@@ -59,8 +59,8 @@ def named(folder: str) -> Path:
 
 
 def state(environ: Mapping[str, str]) -> Path:
-    """Where runs are kept. A relative XDG_STATE_HOME is none, says the specification. Raises RuntimeError where there is
-    no home."""
+    """Where runs are kept. A relative XDG_STATE_HOME is none, says the specification. Raises RuntimeError where there
+    is no home."""
     base = environ.get("XDG_STATE_HOME", "")
     if not base.startswith("/"):
         base = f"{environ.get('HOME') or Path.home()}/.local/state"

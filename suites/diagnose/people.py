@@ -137,7 +137,8 @@ def _merged_groups(facts: Iterable[Fact]) -> dict[str, Group]:
             size = max(filter(None, (known.size, fact.size)), default=None)
             least = max(filter(None, (known.least, fact.least)), default=None)
             name, ranks = known.name or fact.name, known.ranks or fact.ranks
-            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, least)
+            guessed = known.guessed and fact.guessed
+            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, guessed, least)
         elif isinstance(fact, Call | Track) and fact.group not in groups:
             groups[fact.group] = Group(fact.group, fact.place)
     return groups
