@@ -242,8 +242,19 @@ CASES = (
         {"ras.txt": "#0-0 (27a079b828ff1a75) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n"
          "  6 ranks have launched up to operation 6650\n  2 ranks have launched up to operation 6649\n"
          "  Rank 0 -- GPU 0 managed by process 4830 on node 192.0.2.64\n"
+         "  Rank 1 -- GPU 1 managed by process 4831 on node 192.0.2.64\n\n"
+         "#0-0 (27a079b828ff1a75) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n"
+         "  6 ranks have launched up to operation 6650\n  2 ranks have launched up to operation 6649\n"
+         "  Rank 0 -- GPU 0 managed by process 4830 on node 192.0.2.64\n"
          "  Rank 1 -- GPU 1 managed by process 4831 on node 192.0.2.64\n"},
         "missing", ("rank 0", "rank 1"), ("allreduce", 6650),
+    ),
+    Case(
+        "C98 once, as any running job looks",
+        {"ras.txt": "#0-0 (27a079b828ff1a75) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n"
+         "  7 ranks have launched up to operation 6650\n"
+         "  Rank 1 has launched up to operation 6649 -- GPU 1 managed by process 4831 on node 192.0.2.64\n"},
+        "undecided",
     ),
     Case(
         "C101",
