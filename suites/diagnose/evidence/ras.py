@@ -25,9 +25,9 @@ from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.ras_facts import IMPOSSIBLE, MOST_RANKS, behind, dead, failed
 from suites.diagnose.facts import Absent, Fact, Group, Identity, Seen, Unread, Who
 
-_COMMUNICATOR = re.compile(r"^\s{0,40}#(?P<row>\d{1,4})-\d{1,4} \((?P<key>[0-9a-f]{8,16})\) [A-Z,]{2,40}\s*$")
+_COMMUNICATOR = re.compile(r"(?<!\S)#(?P<row>\d{1,4})-\d{1,4} \((?P<key>[0-9a-f]{8,16})\) [A-Z,]{2,40}\s*$")
 _SUMMARY = re.compile(
-    r"^\s{0,40}(?P<row>\d{1,4})\s{1,40}\d{1,9}\s{1,40}\d{1,9}\s{1,40}[\d-]{1,20}\s{1,40}(?P<size>\d{1,9})\s{1,40}\d{1,9}\s{1,40}"
+    r"(?<!\S)(?P<row>\d{1,4})\s{1,40}\d{1,9}\s{1,40}\d{1,9}\s{1,40}[\d-]{1,20}\s{1,40}(?P<size>\d{1,9})\s{1,40}\d{1,9}\s{1,40}"
     r"(?:NOCOMM|INIT|RUNNING|FINALIZE|ABORT)\b"
 )
 """A row of the table above: how many ranks a communicator of that kind has."""
@@ -37,7 +37,7 @@ _DIFFERENT = re.compile(r"ranks have different (?P<op>\w{2,40}) operation counts
 _LAUNCHED = (
     r"(?:ha(?:ve|s) launched up to operation (?P<seq>\d{1,18})|ha(?:ve|s) (?P<none>not launched) any operations)"
 )
-_SOME = re.compile(rf"^\s{{0,40}}(?P<number>\d{{1,9}}) ranks? (?:{_LAUNCHED}|reported (?P<error>[\w ]{{2,60}}))")
+_SOME = re.compile(rf"(?<!\S)(?P<number>\d{{1,9}}) ranks? (?:{_LAUNCHED}|reported (?P<error>[\w ]{{2,60}}))")
 _MISSING = re.compile(r"Missing communicator data from (?P<number>\d{1,9}) (?P<what>ranks?|job process)")
 _UNNAMED = re.compile(r"The missing ranks?: (?P<ranks>[\d, ]{1,4000})")
 _DEAD = re.compile(r"\d{1,9} job process(?:es)? (?:is|are) considered dead")
@@ -48,6 +48,9 @@ _RANK = re.compile(
     rf"Rank (?P<rank>\d{{1,12}}) (?:{_LAUNCHED} |has status \w{{1,20}} |reported (?P<error>[\w ]{{2,60}}) )?--"
     r"(?: GPU (?P<gpu>\d{1,4})(?: \(NVML \d{1,4}\))? managed by process (?P<pid>\d{1,10}) on node (?P<node>\S{1,255}))?"
 )
+
+_JOINED = re.compile(r"(?<=\S)  (?=Rank \d|\d{1,9} ranks? ha|Communicator ranks|Missing comm|Process \d|#\d{1,4}-\d)")
+"""Lines of equal width look as if something had broken them at it."""
 
 Kind = Literal["counts", "missing", "dead", "error", "other"]
 
@@ -89,6 +92,10 @@ class RasText:
     _broken: bool = False
 
     def feed(self, line: Line) -> Iterable[Fact]:
+        for text in _JOINED.split(line.text):
+            yield from self._heard(replace(line, text=text))
+
+    def _heard(self, line: Line) -> Iterable[Fact]:
         if found := _SUMMARY.search(line.text):
             yield from self._close()
             self._key, self._broken = None, False

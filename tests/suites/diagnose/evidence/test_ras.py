@@ -86,6 +86,28 @@ def test_each_kind_of_call_is_compared_by_itself() -> None:
     ]
 
 
+LINES = (
+    "#0-0 (feedc0de12345678) MISMATCH",
+    "  Communicator ranks have different AllGather operation counts",
+    "  6 ranks have launched up to operation 640",
+    "  2 ranks have launched up to operation 639",
+    f"  Rank 3 -- {WHERE}",
+    f"  Rank 4 -- {WHERE}",
+)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "\n".join(f"2026-01-02T03:04:05.678Z stdout F {line}" for line in LINES),
+        f"{LINES[0]}\n{LINES[1]}{LINES[2]}\n{LINES[3]}{LINES[4]}{LINES[5]}",
+    ],
+)
+def test_lines_may_stand_behind_labels_and_be_joined(told: str) -> None:
+    (absent,) = only(fed(ras.reader(), told), Absent)
+    assert [who.group_rank for who in absent.absent] == [3, 4]
+
+
 def test_a_rank_that_leaves_is_not_behind() -> None:
     facts = fed(
         ras.reader(),
