@@ -98,7 +98,8 @@ def _goes_on(within: _Open, line: Line) -> bool:
     """Whether the line still belongs to this traceback."""
     text = _BAR.sub("", line.text[:_MESSAGE], count=1)
     if within.place is not None:
-        more = _GOES_ON.match(line.text) is not None and not begins(line.text) and not _LAUNCHER.match(text)
+        another = begins(line.text) or _LAUNCHER.match(text) or ("." in text and _ERROR.match(text))
+        more = _GOES_ON.match(line.text) is not None and not another
         if more:
             within.message.append(text.strip())
         return more and len(within.message) <= _MORE_LINES
