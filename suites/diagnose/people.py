@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from suites.diagnose.facts import Call, Ended, Fact, Group, Identity, Raised, Seen, Setting, Stack, Track, Trouble, Who
 
 _SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
+WORLD = "0"
+"""Group of everybody, as torch names it."""
 UNNAMED = "default"
 """Group of those who tell a rank and no group: the world, unless their numbers show that it cannot be one group."""
-_WORLD = frozenset(("default_pg", "0", "world", UNNAMED))
+_WORLD = frozenset(("default_pg", WORLD, "world", UNNAMED))
 """Groups whose ranks are the world's, by how they are named."""
 
 

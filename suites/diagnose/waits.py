@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from suites.diagnose.facts import Absent, Call, Fact, Waiting, Who
 from suites.diagnose.graph import Wait
-from suites.diagnose.people import UNNAMED, People
+from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
 
 _SYNCHRONISING = frozenset(
@@ -41,6 +41,8 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
     """Of collectives, messages, and what ranks and watchers say."""
     found = Waits()
     for group, standings in table.items():
+        if group == UNNAMED and WORLD in table:
+            continue  # of those whose other lines tell the group these are lost: they may be of any
         _of_collectives(group, standings, people, telling, found)
     _of_messages(table, people, telling, found)
     came: dict[Hashable, set[int]] = defaultdict(set)

@@ -16,7 +16,7 @@ from suites.diagnose.evidence.archive import DAMAGED
 from suites.diagnose.evidence.gate import Gate
 from suites.diagnose.evidence.line import Line, LineReader, merged
 from suites.diagnose.evidence.peel import Peeler
-from suites.diagnose.evidence.records import begins, joined, split, unfinished
+from suites.diagnose.evidence.records import begins, cut_off, joined, split, unfinished
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.evidence.text import Block, blocks, texts, wrapped_at
 from suites.diagnose.facts import Fact, Unread
@@ -82,6 +82,8 @@ class _Reading:
             whole, after = self._whole(shown[-1] if shown else "", data, lines, at + 1)
             if after == len(lines) and not last and data.endswith(b"\n") and self._open(whole, after - at):
                 self._kept = data[lines[at][0] :]
+                break
+            if after == len(lines) and last and not data.endswith(b"\n") and cut_off(whole):
                 break
             for text in [*shown[:-1], whole]:
                 yield from self._record(

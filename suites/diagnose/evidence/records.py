@@ -62,6 +62,11 @@ def unfinished(text: str) -> bool:
     return any(mark in text and not whole(text) for mark, whole in _ENDS.items())
 
 
+def cut_off(text: str) -> bool:
+    """Within its numbers: the last of them may be but a part of one."""
+    return unfinished(text) and "ran for" not in text
+
+
 def joined(text: str, rest: str) -> str:
     """A line and what stood on the next one. A break by force eats no blank, but one between words may have."""
     before, after = text.rsplit(None, 1)[-1:], rest.split(None, 1)[:1]
