@@ -7,6 +7,7 @@ May import: facts, line, names, text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,8 +39,10 @@ _WRAPPERS: Mapping[str, str] = {
     "stern": rf"(?P<host>{HOST}) [a-z][a-z0-9-]{{0,60}} (?=\[|\d{{4}}-|[\w.-]{{1,80}}:\d{{1,8}}:\d{{1,8}} \[)",
     "docker compose": r"(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) {1,40}\| ",
     "pdsh": rf"(?P<host>{HOST}): ",
+    "CRI, behind the time": r"std(?:out|err) [FP] ",
+    "indentation": r"[ \t]{1,16}(?=\[rank\d|\d{4}-\d\d-\d\d[T ]\d\d:)",
     "time in brackets": rf"\[{_TIME}\]:? ?",
-    "time": rf"{_TIME}(?: - | \| |: | |\t)",
+    "time": rf"{_TIME}(?: (?=std(?:out|err) [FP] )| - | \| |: | |\t)",
 }
 """Who writes it -> what stands at the beginning of a line."""
 
@@ -77,28 +80,49 @@ def _by_first(patterns: Iterable[str]) -> dict[str, tuple[re.Pattern[str], ...]]
     compiled = [re.compile(pattern) for pattern in patterns]
     samples = {
         "[": "[", "(": "(", ">": ">", " ": " ",
-        "|": "|",
+        "|": "|", "\t": "\t",
     }  # fmt: skip
     kinds: dict[str, tuple[re.Pattern[str], ...]] = {}
     for first in samples:
         kinds[first] = tuple(one for one in compiled if _may_begin(one.pattern, first))
     kinds["digit"] = tuple(one for one in compiled if one.pattern.startswith(_TIME))
-    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(("[A-Z]", "(?P<host>")))
+    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(("[A-Z]", "(?P<host>", "std")))
     return kinds
 
 
 def _may_begin(pattern: str, first: str) -> bool:
-    return pattern.startswith((first, "\\" + first)) or (first in " |" and pattern.startswith(" {0,"))
+    return (
+        pattern.startswith((first, "\\" + first))
+        or (first in " |" and pattern.startswith(" {0,"))
+        or (first in " \t" and pattern.startswith("[ \\t]"))
+    )
 
 
 _KINDS = _by_first(_WRAPPERS.values())
+
+
+_DOCKER = '{"log":"'
+"""A line of Docker's json-file driver."""
+
+
+def _from_docker(text: str) -> tuple[str, float | None]:
+    """What was written, and when; the text as it stands where it is cut or something else."""
+    try:
+        told = json.loads(text)
+        return str(told["log"]).rstrip("\r\n"), _seconds(told.get("time"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return text, None
 
 
 class Peeler:
     """For one source, whose beginning shows whether its lines are numbered by a launcher."""
 
     def __init__(self, head: str = "") -> None:
-        lines = [_unwrapped(line) for line in head.splitlines() if line.strip()]
+        lines = [
+            _unwrapped(_from_docker(line)[0] if line.startswith(_DOCKER) else line)
+            for line in head.splitlines()
+            if line.strip()
+        ]
         numbered = sum(_NUMBERED.match(line) is not None for line in lines)
         labelled = numbered >= 3 and numbered * 10 >= 6 * len(lines)
         self._labels = tuple(re.compile(pattern) for pattern in _LABELS.values()) if labelled else (_BEFORE_RECORD,)
@@ -114,10 +138,11 @@ class Peeler:
         return next((found for label in self._labels if (found := label.match(text))), None)
 
     def peel(self, text: str) -> Peeled:
+        text, time = _from_docker(text) if text.startswith(_DOCKER) else (text, None)
         text = uncoloured(text)
         if "[0m" in text:
             text = _LOST_ESCAPES.sub("", text)
-        who, told_time, labelled = NOBODY, None, False
+        who, told_time, labelled = NOBODY, time, False
         for _ in range(_MOST):
             label = None if labelled else self._label(text)
             found = label or _wrapper(text)
