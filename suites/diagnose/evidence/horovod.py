@@ -63,6 +63,8 @@ class StallInspector:
         if self.awake and (row := _ROW.match(line.text)):
             self._keep(_Stalled(line, row["names"], frozenset((int(row["rank"]),)), table=self._table))
             return
+        if self.awake and not line.text.strip():
+            return
         self.awake = line.text.rstrip().endswith(_HEADS)
         self._table += self.awake
         for found in _TENSOR.finditer(line.text):

@@ -42,6 +42,8 @@ class Setup:
 
     _channels: dict[tuple[int, int], dict[str, tuple[bool, Line]]] = field(default_factory=dict)
     _loopback: dict[str | None, Line] = field(default_factory=dict)
+    _refused: bool = False
+    """A connection was; ranks may tell their interface after that."""
     _blamed: set[str | None] = field(default_factory=set)
     _virtual: set[str | None] = field(default_factory=set)
     _far: set[str | None] = field(default_factory=set)
@@ -51,7 +53,10 @@ class Setup:
         yield from self._settings(line)
         if _LOOPBACK.search(line.text):
             self._loopback.setdefault(line.who.host, line)
+            if self._refused:
+                yield from self._unreachable()
         if warns and _REFUSED.search(line.text):
+            self._refused = True
             yield from self._unreachable()
         if "+ PCI[" in line.text:
             yield from self._tree(line)
