@@ -6,6 +6,7 @@ May import: the standard library.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 
@@ -41,6 +42,17 @@ def _coloured(files: Files) -> Files | None:
 
 def _collected(files: Files) -> Files | None:
     return _each_line(files, lambda line, _: f"  | 2026-01-31T12:00:00.123Z | {line}")
+
+
+def _by_docker(files: Files) -> Files | None:
+    """Its json-file driver."""
+    return _each_line(files, lambda line, _: json.dumps(
+        {"log": f"{line}\n", "stream": "stderr", "time": "2026-01-31T12:00:00.123456789Z"}, separators=(",", ":")
+    ))  # fmt: skip
+
+
+def _by_containerd(files: Files) -> Files | None:
+    return _each_line(files, lambda line, _: f"2026-01-31T12:00:00.123456789Z stderr F {line}")
 
 
 def _in_pods(files: Files) -> Files | None:
@@ -130,6 +142,8 @@ FORMS: Mapping[str, Form] = {
     "colours": _coloured,
     "CloudWatch": _collected,
     "kubectl --timestamps": _in_pods,
+    "Docker": _by_docker,
+    "containerd": _by_containerd,
     "mpirun --tag-output": _by_mpirun,
     "srun --label": _by_srun,
     "Ray": _by_ray,

@@ -167,4 +167,9 @@ CASES = (
         "worker (pid "
                                             "991) is killed by signal: Killed.\n"}, "crashed", ("rank 2",),
          ("allreduce", 50)),
+    Case("H30 cut off before a rank's group is told", {"job.log": (
+        "".join(late(r, 52) + stood(r, 52, 52, 51) for r in range(4)))[:-100]}, "undecided joined"),
+    Case("H31 cut off within a number", {"job.log": (
+        "".join(late(r, 900) + stood(r, 900, 900, 899) for r in (0, 1, 3))
+        + late(2, 900).partition("SeqNum=9")[0] + "SeqNum=9")}, "undecided joined missing", ("rank 2",)),
 )  # fmt: skip
