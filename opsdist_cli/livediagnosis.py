@@ -16,6 +16,7 @@ from opsdist_cli.hostoptions import commands, crew_of, host_options, show_output
 from opsdist_cli.injection import InjectIntoCalls
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration
+from opsdist_cli.recording import folder_of, keep, record_option
 from opsdist_cli.typed import command_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def live_options(function: Function) -> Function:
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
-    return host_options(function)
+    return record_option(host_options(function))
 
 
 def live(screen: Screen, flags: Mapping[str, Any]) -> Report:
@@ -54,7 +55,7 @@ def live(screen: Screen, flags: Mapping[str, Any]) -> Report:
     from suites.deadlock import DeadlockRun, unlaunched
     from suites.report import now
 
-    started, options = now(), _options(flags)
+    started, options, folder = now(), _options(flags), folder_of(flags["record_folder"])
     for line in opening(os.environ):
         screen.result(line)
     with contextlib.closing(crew_of(flags)) as crew:
@@ -65,6 +66,7 @@ def live(screen: Screen, flags: Mapping[str, Any]) -> Report:
         run = DeadlockRun(options, command_line(), started, crew)
         screen.result(f"# {run.world.why}; {len(run.calls)} calls in {len(run.groups())} groups")
         ended = _show(screen, run)
+        keep(screen, crew, list(run.world.host_of), started, folder)
         if screen.debug:
             for trace in run.tracebacks:
                 screen.note(trace.rstrip(), level=-1)
@@ -85,7 +87,14 @@ def _options(flags: Mapping[str, Any]) -> Options:
 
     if flags["ranks"] is not None and flags["per_host"] is not None:
         raise click.UsageError("-n and --per-host both say how many ranks: give one of them")
-    return Options(flags["ranks"], flags["per_host"], flags["layout"], flags["timeout"], flags["inject"])
+    return Options(
+        flags["ranks"],
+        flags["per_host"],
+        flags["layout"],
+        flags["timeout"],
+        flags["inject"],
+        flags["record_folder"] is not None,
+    )
 
 
 def _connect(screen: Screen, crew: Crew, timeout: float) -> BaseException | None:

@@ -38,6 +38,8 @@ class Options:
     layout: str = "all"
     timeout: float = 20.0
     inject: Sequence[Mapping[str, Any]] = ()
+    record: bool = False
+    """What ranks have recorded is wanted, however it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,13 @@ class DeadlockRun:
         run, so a caller that may be interrupted closes it: see contextlib.closing."""
         arguments = {"layout": self.options.layout, "strikes": [asdict(strike) for strike in self.strikes]}
         job = self.crew.job(
-            "exercise", arguments, self.world, self.options.timeout, self._starter, spins=spinning(_BACKENDS)
+            "exercise",
+            arguments,
+            self.world,
+            self.options.timeout,
+            self._starter,
+            spins=spinning(_BACKENDS),
+            record=self.options.record,
         )
         try:
             for event in self.crew.run(job):

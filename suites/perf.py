@@ -13,6 +13,7 @@ from typing import Any
 
 from suites import backing, compare, linkrate, need, world
 from suites.case import Case
+from suites.diagnose.live import judged
 from suites.errors import UsageError
 from suites.expect import judge_floors, judge_plausibility
 from suites.launch import crew, reach
@@ -23,7 +24,6 @@ from suites.perfrecord import judge_data, link_record, lost, options_record, row
 from suites.report import Finding, Status, exit_code, now
 from suites.report import Report as Record
 from suites.sweep import Options, Row, Sweep, plan, prove
-from suites.verdict import judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class PerfRun:
         run, so a caller that may be interrupted closes it: see contextlib.closing."""
         job = self.crew.job(
             "perf", self._arguments(), self.world, self.options.timeout,
-            self._starter, spins=spinning(self.backends),
+            self._starter, spins=spinning(self.backends), record=self.options.record,
         )  # fmt: skip
         reports: dict[int, dict[int, dict[str, Any]]] = {}
         ready: dict[str, dict[int, dict[str, Any]]] = {backend: {} for backend in self._running}
@@ -113,7 +113,7 @@ class PerfRun:
             self.pids = self.crew.pids
             self.crew.close()
         if faults := self.crew.faults:
-            self.verdict = judge(faults, self.world.host_of)
+            self.verdict = judged(faults, self.crew.rings, self.world.host_of)["verdict"]
             self.tracebacks = [fault.traceback for fault in faults if fault.traceback]
 
     def _on_report(

@@ -59,6 +59,8 @@ class Options:
     floors: tuple[BusFloor, ...] = ()
     timeout: float = 60.0
     budget: float | None = None
+    record: bool = False
+    """What ranks have recorded is wanted, however the run ends."""
     inject: tuple[Mapping[str, Any], ...] = ()
 
 

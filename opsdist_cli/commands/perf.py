@@ -24,6 +24,7 @@ from opsdist_cli.params import (
     parse_size,
     shared_options,
 )
+from opsdist_cli.recording import folder_of, keep, record_option
 from opsdist_cli.screen import Screen, tell_findings
 from opsdist_cli.typed import command_line
 
@@ -108,6 +109,7 @@ _REDOP = Word("operator", "collectives.dtypes:OPERATORS")
 @click.option("--budget", type=Duration(), help="Time for the whole command; cuts loops that were not asked for.")
 @click.option("--strict", is_flag=True, help="Warnings are failures.")
 @click.option("--inject", type=InjectIntoLoop(), multiple=True, help="FAULT[:rank=R][,at=K]: prove that it is caught.")
+@record_option
 @json_option
 @click.option("--csv", "csv_path", metavar="FILE", help="Write rows as CSV; - is stdout.")
 @click.option("--junit", "junit_path", metavar="FILE", help="Write JUnit XML; - is stdout.")
@@ -159,7 +161,10 @@ def perf(
             tell_findings(screen, record)
             screen.result(_verdict(record, 0, options, crew))
             return code
-        return _measure(screen, PerfRun(options, command, started, crew), out, strict=strict)
+        folder, run = folder_of(flags["record_folder"]), PerfRun(options, command, started, crew)
+        code = _measure(screen, run, out, strict=strict)
+        keep(screen, crew, list(run.world.host_of), started, folder)
+        return code
 
 
 def _measure(screen: Screen, run: PerfRun, out: Sinks, *, strict: bool) -> int:
@@ -279,6 +284,7 @@ def _options(ctx: click.Context, flags: dict[str, Any]) -> Options:
         timeout=flags["timeout"],
         budget=flags["budget"],
         inject=flags["inject"],
+        record=flags["record_folder"] is not None,
     )
 
 

@@ -169,7 +169,15 @@ class Crew:
         return wanted
 
     def job(
-        self, name: str, arguments: Mapping[str, Any], where: world.World, timeout: float, starter: str, *, spins: bool
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        where: world.World,
+        timeout: float,
+        starter: str,
+        *,
+        spins: bool,
+        record: bool = False,
     ) -> Job:
         """A job for ranks that are placed like this. See `starter` for what they can be started by."""
         several = len(self.commands) > 1
@@ -177,7 +185,7 @@ class Crew:
         store = any_port(self.addresses[0]) if several else f"ipc://@opsdist-store-{secrets.token_hex(8)}"
         return Job(
             name, arguments, where.placements, where.cpus, secrets.token_hex(16), store, timeout, starter, spins,
-            self.addresses, patience if self.far else None,
+            self.addresses, patience if self.far else None, record,
         )  # fmt: skip
 
     def run(self, job: Job) -> Iterator[Event]:

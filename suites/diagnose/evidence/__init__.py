@@ -15,6 +15,8 @@ from suites.diagnose.evidence.line import LineReader
 
 FILE_READERS: Mapping[str, str] = {
     "flight recorder": "suites.diagnose.evidence.flight_recorder",
+    "opsdist flight recorder": "suites.diagnose.evidence.rings",
+    "run of opsdist": "suites.diagnose.evidence.run",
     "NCCL RAS": "suites.diagnose.evidence.ras_json",
     "HCCL status": "suites.diagnose.evidence.hccl_status",
     "HCCL rank table": "suites.diagnose.evidence.hccl_rank_table",

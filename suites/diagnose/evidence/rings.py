@@ -73,7 +73,7 @@ def _call(entry: Entry, group: str, who: Who, place: Place, epoch: float | None)
         op = "send" if entry.sends else "recv"
     step = None
     if entry.outcome != "done" and entry.steps:
-        step = f"step {entry.step + 1} of {entry.steps}" + (f" of {entry.algorithm}" if entry.algorithm else "")
+        step = f"{entry.step + 1} of {entry.steps}" + (f" of {entry.algorithm}" if entry.algorithm else "")
     return Call(
         who, place, group, None if entry.peer is not None else entry.sequence,
         Signature(op, entry.count, entry.dtype, entry.operator, entry.root),

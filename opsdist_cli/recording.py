@@ -1,0 +1,56 @@
+"""Where what ranks have recorded is kept: the folder that the user names, or one of the last runs.
+
+May import: click and screen at import time; suites when it is used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from opsdist_cli.screen import Screen
+from opsdist_cli.typed import command_line
+
+if TYPE_CHECKING:
+    from suites.launch.crew import Crew
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def record_option(function: Function) -> Function:
+    """`--record DIR`."""
+    return click.option(
+        "--record", "record_folder", metavar="DIR",
+        help="Keep what the ranks recorded in this new folder, however the run ends.",
+    )(function)  # fmt: skip
+
+
+def folder_of(name: str | None) -> Path | None:
+    """The folder that the user names, made now. Raises UsageError."""
+    from suites.runfolder import named
+
+    return None if name is None else named(name)
+
+
+def keep(screen: Screen, crew: Crew, host_of: list[str], started: datetime, folder: Path | None) -> None:
+    """Write what was recorded, where it is wanted or the run ended badly, and say where and what reads it."""
+    from suites.runfolder import Run, Unwritten, kept, write
+    from suites.verdict import words
+
+    if not crew.rings or not (crew.faults or folder):
+        return
+    faults = [words(fault) for fault in crew.faults]
+    run = Run(command_line(), started.isoformat(), host_of, crew.pids, faults)
+    if folder is not None:
+        found = write(folder, run, crew.rings)
+    else:
+        found = kept(os.environ, run, crew.rings, started, os.getpid())
+    if isinstance(found, Unwritten):
+        screen.note(f"opsdist: {found.reason}", level=-1)
+    else:
+        screen.note(f"# what the ranks recorded: opsdist diagnose deadlock {found}")
