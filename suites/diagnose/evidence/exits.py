@@ -86,13 +86,15 @@ class Exits:
     _torchrun: bool = False
     """Tasks of srun are launchers of several ranks, whose ends these tell themselves."""
     _blocks: dict[Who, _Block] = field(default_factory=dict)
+    _timed: list[tuple[float, Ended]] = field(default_factory=list)
+    """Of what lists the failures of several processes, in no order of time."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
         self._torchrun = self._torchrun or _ELASTIC in line.text
         for pattern in _EXITS:
             if found := pattern.search(line.text):
                 if not (self._torchrun and line.text.startswith("srun: error:")):
-                    yield from _ended(line, _Block(merged(line.who, people(found))), found)
+                    yield from _ended(line, merged(line.who, people(found)), found)
                 return
         for pattern in _BLOCKS:
             if found := pattern.search(line.text):
@@ -112,14 +114,19 @@ class Exits:
         elif found := next((found for pattern in _ENDS if (found := pattern.search(line.text))), None):
             self._blocks.pop(line.who, None)
             who = merged(block.who, people(found))
-            if who != NOBODY:
-                yield from _ended(line, replace(block, who=who), found)
+            ended = _ended(line, who, found) if who != NOBODY else ()
+            if block.time is None:
+                yield from ended
+            else:
+                self._timed += [(block.time, one) for one in ended]
 
     def end(self) -> Iterable[Fact]:
-        return ()
+        """A time of the end of a process only orders such ends: what says why has mostly none."""
+        for _, ended in sorted(self._timed, key=lambda one: one[0]):
+            yield ended
 
 
-def _ended(line: Line, block: _Block, found: re.Match[str]) -> Iterable[Ended]:
+def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
     told = found.groupdict()
     code = int(told["code"]) if told.get("code") else None
     number = int(told["signal"]) if told.get("signal") else None
@@ -127,9 +134,9 @@ def _ended(line: Line, block: _Block, found: re.Match[str]) -> Iterable[Ended]:
         number = int(_BY_NAME[name])
     elif code is not None and code < 0:
         number, code = -code, None  # as launchers written in Python tell a signal
-    who = replace(block.who, group=None, group_rank=None)
+    who = replace(who, group=None, group_rank=None)
     for rank in _ranks(told["ranks"]) if told.get("ranks") else (who.rank,):
-        yield Ended(replace(who, rank=rank), line.place(block.time), code, number)
+        yield Ended(replace(who, rank=rank), line.place(), code, number)
 
 
 def _ranks(text: str) -> list[int]:

@@ -15,7 +15,7 @@ from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import NOBODY, Ended, Fact, Frame, Place, Seen, Stack, Who
 
 _SHELLS = re.compile(
-    r"^(?:\S{0,300}/)?(?:torchrun|deepspeed|accelerate|mpirun|mpiexec|srun)(?: |$)"
+    r"^(?:(?:\S{0,300}/)?python[\d.]{0,6} )?(?:\S{0,300}/)?(?:torchrun|deepspeed|accelerate|mpirun|mpiexec|srun)(?: |$)"
     r"| -m (?:torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch|deepspeed\.launcher\.\w{1,20})\b"
     r"|multiprocessing\.(?:resource_tracker|forkserver|semaphore_tracker)\b"
 )

@@ -72,6 +72,16 @@ def test_a_process_that_the_kernel_killed_is_why_the_others_wait(tmp_path: Path)
     assert [one["host"] for one in told["culprits"]] == ["node03"]
 
 
+def test_who_raised_is_the_cause_however_torchrun_ended_the_others(tmp_path: Path) -> None:
+    ends = "".join(
+        f"  time      : 2026-01-02_03:04:{second}\n  host      : node0{rank}\n  rank      : {rank} (local_rank: 0)\n"
+        f"  exitcode  : {code} (pid: {40 + rank})\n"
+        for rank, code, second in ((1, -9, "40"), (2, -6, "41"), (3, 1, "05"))
+    )
+    told = verdict(tmp_path, {"job.log": f"{_RAISED}torch.distributed.elastic.errors.ChildFailedError: \n{ends}"})
+    assert (told["class"], ranks(told)) == ("crashed", [3])
+
+
 def test_who_raised_is_why_the_others_time_out(tmp_path: Path) -> None:
     told = verdict(tmp_path, {"job.log": _RAISED + "".join(map(timed_out, range(3)))})
     assert (told["class"], ranks(told)) == ("crashed", [3])
