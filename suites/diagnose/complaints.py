@@ -34,6 +34,8 @@ _CONSEQUENCE = re.compile(
 """In the words of an exception: others are why."""
 _LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException"))
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+_OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "kubernetes.oom", "ray.memory"))
+"""Rows of what is said where a process is killed for want of memory, mostly without its rank."""
 _KEPT = frozenset(("device", "resource", "config", "launch"))
 """Causes that are no consequence, whenever they are said."""
 
@@ -69,6 +71,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
         for fact in facts
         if (isinstance(fact, Call) and fact.state == "pending") or isinstance(fact, Waiting)
     }
+    short = {fact.who.host for fact in facts if isinstance(fact, Trouble) and fact.known_as in _OUT_OF_MEMORY}
     found = []
     for order, fact in enumerate(facts):
         match fact:
@@ -77,7 +80,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
             case Raised() if (fact.place.file, fact.place.line) not in told:
                 found.append(_of_raised(fact, people, order))
             case Ended():
-                found += _of_ended(fact, people, order, waiting)
+                found += _of_ended(fact, people, order, waiting, short)
     return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
 
 
@@ -101,7 +104,10 @@ def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
     )  # fmt: skip
 
 
-def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None]) -> Iterable[Complaint]:
+def _of_ended(
+    fact: Ended, people: People, order: int, waiting: Set[int | None], short: Set[str | None]
+) -> Iterable[Complaint]:
+    """`short`: the hosts where memory ran out; None is one that is not known."""
     person = people.number(fact.who, fact.place.file)
     number = fact.signal if fact.signal is not None else _signal_of(fact.code)
     if number is None and not fact.code:
@@ -114,9 +120,14 @@ def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None])
         level = Level.CASCADE  # libraries end so what has waited too long
     elif number is None:
         level = Level.TRANSPORT  # many reasons end in an exit code, those of others too
-    remedy = ("`dmesg | grep -i oom` and the memory limit of the job",) if number == signal.SIGKILL else ()
+    cause: Class | None = "crashed" if level <= Level.TRANSPORT else None
+    remedy: tuple[str, ...] = ()
+    if number == signal.SIGKILL:
+        remedy = ("`dmesg | grep -i oom` and the memory limit of the job",)
+        if cause and short & {fact.who.host, None}:
+            cause, ended = "resource", f"{ended} when memory ran out"
     yield Complaint(
-        person, fact.place, level, f"its process {ended}", "crashed" if level <= Level.TRANSPORT else None,
+        person, fact.place, level, f"its process {ended}", cause,
         (Subject("rank", fact.who),), remedy, order, number is None,
     )  # fmt: skip
 

@@ -72,6 +72,22 @@ def test_a_process_that_the_kernel_killed_is_why_the_others_wait(tmp_path: Path)
     assert [one["host"] for one in told["culprits"]] == ["node03"]
 
 
+@pytest.mark.parametrize("word", ["Killed", "Out Of Memory"])
+@pytest.mark.parametrize("event_first", [True, False])
+def test_a_task_that_was_killed_when_memory_ran_out_wanted_too_much(
+    tmp_path: Path, word: str, event_first: bool
+) -> None:
+    event = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed."
+    lines = sorted((event, f"srun: error: node03: task 3: {word}"), reverse=not event_first)
+    told = verdict(tmp_path, {"job.log": "".join(map(timed_out, range(3))) + "\n".join(lines) + "\n"})
+    assert (told["class"], ranks(told)) == ("resource", [3])
+
+
+def test_a_task_that_was_killed_where_memory_was_left_crashed(tmp_path: Path) -> None:
+    told = verdict(tmp_path, {"job.log": f"srun: error: node01: task 3: Killed\n{_KILLED}"})
+    assert (told["class"], ranks(told)) == ("crashed", [3])
+
+
 def test_who_raised_is_the_cause_however_torchrun_ended_the_others(tmp_path: Path) -> None:
     ends = "".join(
         f"  time      : 2026-01-02_03:04:{second}\n  host      : node0{rank}\n  rank      : {rank} (local_rank: 0)\n"
