@@ -37,10 +37,7 @@ class Identities:
     def feed(self, line: Line) -> Iterable[Fact]:
         told = line.who
         for pattern in _WORDS:
-            found = {people(one) for one in pattern.finditer(line.text)}
-            if len(found) > 1:
-                return
-            for who in found:
+            for who in map(people, pattern.finditer(line.text)):
                 if not _agree(told, who):
                     return
                 told = merged(told, who)

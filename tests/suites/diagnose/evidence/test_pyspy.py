@@ -50,6 +50,11 @@ def test_of_several_answers_in_a_file_each_is_its_own_processs() -> None:
     ]
 
 
+def test_where_several_processes_are_in_a_file_its_name_gives_none_of_them_a_rank() -> None:
+    found = read(json.dumps([thread(7), thread(8)]), Who(rank=3, host="node01"))
+    assert [stack.who for stack in only(found, Stack)] == [Who(host="node01", pid=7), Who(host="node01", pid=8)]
+
+
 def test_what_starts_or_serves_ranks_is_left_out() -> None:
     text = json.dumps(
         [

@@ -69,8 +69,12 @@ def test_of_a_group_those_in_it_are_given_with_their_frames() -> None:
 
 
 def test_a_message_of_several_lines_ends_where_another_record_begins() -> None:
-    text = _SECOND.rstrip("\n") + " came:\n  shard 7 is empty\nsrun: error: node03: task 3: Exited with exit code 1\n"
-    assert raised(text) == [("RuntimeError", "no data came:\nshard 7 is empty")]
+    text = _SECOND.rstrip("\n") + " came:\n  shard 7 is empty\n"
+    for ends in (
+        "srun: error: node03: task 3: Exited with exit code 1\n",
+        "prterun noticed that process rank 2 with\n",
+    ):
+        assert raised(text + ends) == [("RuntimeError", "no data came:\nshard 7 is empty")]
     text = _SECOND + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
     assert raised(text) == [("RuntimeError", "no data")]
     text = _SECOND + "[rank3]: other\nmore\n"
