@@ -64,17 +64,18 @@ def test_the_own_run_stays_even_when_the_clock_was_set_back(tmp_path: Path) -> N
 
 def test_nothing_else_is_touched(tmp_path: Path) -> None:
     home, precious = tmp_path / "opsdist", tmp_path / "precious"
-    (home / "20260102T030405Z-old").mkdir(parents=True)
+    (home / "20200102T030405Z-1-mine").mkdir(parents=True)
+    (home / "20200102T030405Z-1-mine" / "run.json").write_text("{}")
     (home / "notes").mkdir()
     (home / "20200102T030405Z-3").mkdir()  # being written by another process
     (home / "20200102T030405Z-1").write_text("a file")
     precious.mkdir()
-    (precious / "work").write_text("work")
-    (home / "20200102T030405Z-2").symlink_to(precious)
+    (precious / "run.json").write_text("{}")
+    (home / "20990102T030405Z-2").symlink_to(precious)
     for seconds in range(25):
         keep(tmp_path, seconds)
     assert len(list(home.iterdir())) == 20 + 5
-    assert (precious / "work").read_text() == "work"
+    assert (precious / "run.json").exists()
 
 
 def test_what_a_process_left_half_written_goes_in_time(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from collectives.ringreader import Entry, Ring, read
 from suites.launch.protocol import BrokenFrame, Frame
 from suites.launch.snapshots import reach, recorded, unpacked
 from suites.launch.starters import Member
-from tests.leftovers import RunSpace
-from tests.suites.launch.agent_process import AgentProcess, agent_process, job
+from tests.leftovers import RunSpace, until
+from tests.suites.launch.agent_process import PATIENCE, AgentProcess, agent_process, job
 from tests.suites.launch.loners import stand_in
 
 ENDS = 10.0
@@ -40,11 +40,15 @@ def look(agent: AgentProcess) -> dict[int, Ring]:
 
 def look_until_stuck(agent: AgentProcess, ranks: int) -> dict[int, Ring]:
     """Until all ranks have met and all but the last are in the allreduce."""
-    while True:
-        found = look(agent)
+    found: dict[int, Ring] = {}
+
+    def stuck() -> bool:
+        found.update(look(agent))
         met = {rank for rank, one in found.items() if one.entries and one.entries[0].outcome == "done"}
-        if len(met) == ranks and all(inside(found[rank]) for rank in range(ranks - 1)):
-            return found
+        return len(met) == ranks and all(inside(found[rank]) for rank in range(ranks - 1))
+
+    until(stuck, PATIENCE, "ranks that wait for the last")
+    return found
 
 
 def inside(found: Ring) -> Entry | None:
