@@ -14,7 +14,8 @@ little-endian.
                  u64 turn (n; 0 while it is being written), entered, left (ticks; 0 while under way),
                      signature (collective, operator and dtype as bytes, then u32 root; indices of the tables), count
                  u32 group, sequence, program, step (under way, or the last), frame, outcome (an index of OUTCOMES)
-             A record of a call under way is not written over: the call that would takes the next number.
+             A record of a call under way is not written over: the call that would takes the next number. A thread that
+             loses its core while it writes a record, while others go once around the ring, may leave two calls mixed.
     135168   names: up to 1 MiB of JSON lines; 0 where a name is meant is one that had no room
                  {"host"}
                  {"group": number, "name", "ranks": [of the world]}

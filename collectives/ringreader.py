@@ -104,7 +104,9 @@ def read(data: bytes) -> Ring:
         raise RecorderError(f"a ring of recorded calls of version {version}; this opsdist reads {ring.VERSION}")
     times = _Times.of(data, clock)
     names = _Names.of(data)
-    entries = sorted((_entry(fields, names, times) for fields in _records(data)), key=lambda entry: entry.number)
+    entries = sorted(
+        (_entry(fields, names, times) for fields in _records(data, names.programs)), key=lambda entry: entry.number
+    )
     (given,) = ring.NUMBER.unpack_from(data, ring.ENTERED_AT)
     first = entries[0].number if entries else given + 1
     return Ring(
@@ -150,6 +152,7 @@ class _Times:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
+    group: int
     collective: str
     algorithm: str
     bytes: int
@@ -191,8 +194,8 @@ def _group(told: Mapping[str, Any]) -> Group:
 def _program(told: Mapping[str, Any]) -> _Program:
     peer = None if told["peer"] is None else _number(told["peer"])
     waits, sends = (None if told[which] is None else tuple(map(_ranks, told[which])) for which in ("waits", "sends"))
-    collective, algorithm = _text(told["collective"]), _text(told["algorithm"])
-    return _Program(collective, algorithm, _number(told["bytes"]), peer, _number(told["steps"]), waits, sends)
+    group, collective, algorithm = _number(told["group"]), _text(told["collective"]), _text(told["algorithm"])
+    return _Program(group, collective, algorithm, _number(told["bytes"]), peer, _number(told["steps"]), waits, sends)
 
 
 def _frame(told: Mapping[str, Any]) -> Frame:
@@ -222,13 +225,14 @@ def _ranks(value: Any) -> Peers:
     return ranks
 
 
-def _records(data: bytes) -> Iterator[tuple[int, ...]]:
-    """Those that are whole: of their place, with an outcome that there is."""
+def _records(data: bytes, programs: Mapping[int, _Program]) -> Iterator[tuple[int, ...]]:
+    """Those that are whole: of their place, with an outcome that there is, and of a program of their group."""
     whole = (min(len(data), ring.NAMES_AT) - ring.RECORDS_AT) // ring.RECORD.size
     for place in range(whole):
         fields = ring.RECORD.unpack_from(data, ring.RECORDS_AT + place * ring.RECORD.size)
-        turn, outcome = fields[0], fields[-1]
-        if turn and (turn - 1) % ring.RECORDS == place and outcome < len(ring.OUTCOMES):
+        turn, group, program, outcome = fields[0], fields[5], programs.get(fields[7]), fields[-1]
+        mixed = program is not None and program.group != group
+        if turn and (turn - 1) % ring.RECORDS == place and outcome < len(ring.OUTCOMES) and not mixed:
             yield fields
 
 

@@ -104,6 +104,13 @@ def test_a_record_that_is_being_written_is_left_out(whole: bytes) -> None:
     assert [entry.number for entry in read(bytes(torn)).entries] == [1, 3]
 
 
+def test_a_record_that_is_of_two_calls_is_left_out(whole: bytes) -> None:
+    """Its program is one of another group."""
+    mixed = bytearray(whole)
+    pack_into("<I", mixed, ring.RECORDS_AT + 40, 2)
+    assert [entry.number for entry in read(bytes(mixed)).entries] == [2, 3]
+
+
 def test_a_file_outlives_its_writer_and_has_times(tmp_path: Path) -> None:
     descriptor = ring.file(str(tmp_path / "new" / "folder"), 3)
     sample(descriptor)

@@ -70,6 +70,8 @@ PROGRAMS = {
         tuple(WAYS),
         lambda folder: write_all(folder, times=100),
     ),
+    # Threads that record at once, and one that reads meanwhile.
+    "record_test.c": Program(("record.c",), ("-pthread",), tuple(WAYS)),
 }
 
 
