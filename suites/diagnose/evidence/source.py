@@ -80,10 +80,19 @@ class _Seen:
         alike = self.sizes.setdefault((status.st_size, who), [])
         own = _digest(path) if alike else b""
         for other in alike:
-            if _digest(other) == own:
+            if _digest(other) == own and not _in_series(other, path):
                 return other
         alike.append(path)
         return None
+
+
+def _in_series(one: str, other: str) -> bool:
+    """Numbered files of one folder are looks at different times: that nothing has changed is what they tell."""
+    return os.path.dirname(one) == os.path.dirname(other) and _numberless(one) == _numberless(other)
+
+
+def _numberless(path: str) -> str:
+    return re.sub(r"\d+", "#", os.path.basename(path))
 
 
 def _digest(path: str) -> bytes:

@@ -190,3 +190,10 @@ def test_standard_input_is_spooled_and_removed(monkeypatch: pytest.MonkeyPatch) 
     assert one[0] == "standard input"
     with pytest.raises(FileNotFoundError):
         one[1]()
+
+
+def test_equal_files_of_a_series_are_looks_at_different_times(tmp_path: Path) -> None:
+    for name in ("ras1.txt", "ras2.txt", "ras.txt"):
+        (tmp_path / name).write_text("2 ranks have launched up to operation 9\n")
+    found = list(sources([str(tmp_path)]))
+    assert [isinstance(one, Unread) for one in found] == [False, False, True]
