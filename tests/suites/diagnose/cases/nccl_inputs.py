@@ -40,6 +40,12 @@ def _calls(last: dict[int, tuple[str, int, str]]) -> dict[str, str]:
     }
 
 
+_BEHIND = (
+    "#0-0 (27a079b828ff1a75) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n"
+    "  6 ranks have launched up to operation 6650\n  2 ranks have launched up to operation 6649\n"
+    "  Rank 0 -- GPU 0 managed by process 4830 on node 192.0.2.64\n"
+    "  Rank 1 -- GPU 1 managed by process 4831 on node 192.0.2.64\n"
+)
 _SAME = ("f7", 512, "AllGather")
 _NONE = ("", 0, "")
 
@@ -249,6 +255,9 @@ CASES = (
          "  Rank 1 -- GPU 1 managed by process 4831 on node 192.0.2.64\n"},
         "missing", ("rank 0", "rank 1"), ("allreduce", 6650),
     ),
+    Case("C98 the fewer are behind, seen once", {"ras.txt": _BEHIND}, "undecided"),
+    Case("C98 seen twice, in two files", {"ras1.txt": _BEHIND, "ras2.txt": _BEHIND}, "missing", ("rank 0", "rank 1"),
+         ("allreduce", 6650)),
     Case(
         "C98 once, as any running job looks",
         {"ras.txt": "#0-0 (27a079b828ff1a75) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n"
