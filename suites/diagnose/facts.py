@@ -312,6 +312,14 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Moving:
+    """Somebody was going on when it was looked at: where it had not come to yet is nothing against it."""
+
+    who: Who
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Unread:
     """A file, or what is in it, from which nothing could be taken."""
 
@@ -321,7 +329,7 @@ class Unread:
 
 Fact = (
     Group | Identity | Call | Track | Waiting | Absent | Disagreement | Trouble | Ended | Stack | Raised | Setting
-    | Seen | Unread
+    | Seen | Moving | Unread
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from suites.diagnose import record
 from suites.diagnose.evidence.rings import facts_of
-from suites.diagnose.facts import Ended, Fact, Level, Place, Raised, Seen, Subject, Trouble, Waiting, Who
+from suites.diagnose.facts import Ended, Fact, Level, Moving, Place, Raised, Seen, Subject, Trouble, Waiting, Who
 from suites.diagnose.judge import case_of, judge
 from suites.verdict import Fault, words
 from suites.verdict import judge as judge_launch
@@ -27,15 +27,27 @@ def judged(
 ) -> dict[str, Any]:
     """What a record of a diagnosis has, for a run that ended with these faults. `names` are what groups are called."""
     facts = list(_told(faults, host_of))
+    complained = {fault.rank for fault in faults}
     for rank, data in sorted(rings.items()):
-        facts += facts_of(data, f"flight recorder of rank {rank}", Who(rank=rank, host=_host(host_of, rank)), names)
+        name, who = f"flight recorder of rank {rank}", Who(rank=rank, host=_host(host_of, rank))
+        facts += facts_of(data, name, who, names)
+        if rank not in complained:  # the run was ended under it
+            facts.append(Moving(who, Place(name)))
     case = case_of(facts)
     found = judge(case)
     body = record.body(case, found, "live")
     body["timeline"] = record.timeline(case)
+    body["verdict"]["explanation"] += _phases(faults, body["verdict"])
     if not rings or _beyond(faults) or found.name in ("undecided", "none", "joined"):
         body["verdict"] = _completed(judge_launch(faults, host_of), body["verdict"])
     return body
+
+
+def _phases(faults: Sequence[Fault], verdict: Mapping[str, Any]) -> str:
+    """What those at fault said that they do."""
+    named = {culprit.get("rank") for culprit in verdict["culprits"]}
+    phases = {fault.phase for fault in faults if fault.rank in named and fault.phase}
+    return f"; during {phases.pop()}" if len(phases) == 1 else ""
 
 
 def _beyond(faults: Sequence[Fault]) -> bool:

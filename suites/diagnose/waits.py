@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suites.diagnose.facts import Absent, Call, Fact, Waiting, Who
+from suites.diagnose.facts import Absent, Call, Fact, Moving, Waiting, Who
 from suites.diagnose.graph import Wait
 from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
@@ -40,10 +40,11 @@ class Waits:
 def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[int]) -> Waits:
     """Of collectives, messages, and what ranks and watchers say."""
     found = Waits()
+    moving = {people.number(fact.who) for fact in facts if isinstance(fact, Moving)}
     for group, standings in table.items():
         if group == UNNAMED and WORLD in table:
             continue  # of those whose other lines tell the group these are lost: they may be of any
-        _of_collectives(group, standings, people, telling, found)
+        _of_collectives(group, standings, people, telling, moving, found)
     _of_messages(table, people, telling, found)
     came: dict[Hashable, set[int]] = defaultdict(set)
     for fact in facts:
@@ -62,7 +63,12 @@ def members(group: str, people: People, standings: Mapping[int, Standing]) -> tu
 
 
 def _of_collectives(
-    group: str, standings: Mapping[int, Standing], people: People, telling: Set[int], found: Waits
+    group: str,
+    standings: Mapping[int, Standing],
+    people: People,
+    telling: Set[int],
+    moving: Set[int | None],
+    found: Waits,
 ) -> None:
     by_front: dict[int, set[int]] = defaultdict(set)
     for person, standing in standings.items():
@@ -77,7 +83,7 @@ def _of_collectives(
         late: set[int] = set()
         unseen: set[int] = set()
         for person in everybody:
-            if person in waiters or person in passed:
+            if person in waiters or person in passed or person in moving:
                 continue
             mine = standings.get(person)
             if mine is not None and mine.front is None and mine.reached(seq):

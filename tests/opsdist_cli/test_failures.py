@@ -44,7 +44,9 @@ def test_a_rank_stopped_in_the_middle_of_a_transfer(space: RunSpace) -> None:
         run.until_row(4096)
         os.kill(run.ranks()[1], signal.SIGSTOP)
         assert run.code() == 3
-    assert (run.record["verdict"]["class"], run.culprits()) == ("stuck", [1])
+    # Wherever it was: in a call, or between two of them.
+    assert run.record["verdict"]["class"] in ("stuck", "missing")
+    assert run.culprits() == [1]
     assert "stopped" in run.record["verdict"]["explanation"]
 
 
