@@ -6,77 +6,32 @@ May import: everything of this package but evidence.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from suites.diagnose.aliases import united
-from suites.diagnose.complaints import Complaint, complaints
-from suites.diagnose.devices import shared_devices
-from suites.diagnose.facts import Call, Class, Ended, Fact, Level, Seen, Stack, Subject, Unread, Who
-from suites.diagnose.graph import Ends, Wait, ends, reaching
-from suites.diagnose.guesses import settled
-from suites.diagnose.mismatch import Mismatch, mismatches
+from suites.diagnose.case import Case
+from suites.diagnose.complaints import Complaint
+from suites.diagnose.facts import Class, Ended, Level, Seen, Stack, Subject, Unread, Who
+from suites.diagnose.graph import Wait, ends, reaching
+from suites.diagnose.holding import (
+    common_call,
+    complaining,
+    decisive_call,
+    hangs,
+    held_before,
+    how_held,
+    in_one_log,
+    may_be_another,
+    operation_at,
+    own_call,
+    untold,
+)
 from suites.diagnose.next_checks import NEXT
-from suites.diagnose.people import People, meet
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
-from suites.diagnose.standing import Standing, Standings, standings, telling
 from suites.diagnose.verdict import At, Confidence, Verdict
-from suites.diagnose.waits import COLLECTIVES, Waits, blockers, members, order_waits, waits
+from suites.diagnose.waits import COLLECTIVES, blockers, members, order_waits
 from suites.diagnose.words import call, counted, everybody, somebody, verb
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """All that is known of a job."""
-
-    facts: Sequence[Fact]
-    people: People
-    table: Standings
-    telling: frozenset[int]
-    waits: Waits
-    ends: Ends
-    complaints: Sequence[Complaint]
-    mismatches: Sequence[Mismatch]
-
-    @property
-    def unsure(self) -> frozenset[int]:
-        """They wait for somebody of whom there is no evidence, so they may be but victims. What a rank comes to only
-        after a call that it is in already does not count."""
-        oldest = blockers(self.table)
-        return self._of_open_groups() | frozenset(
-            waiter
-            for wait in self.waits.unseen
-            for waiter in wait.waiters
-            if wait.group is None or (call := oldest.get(waiter)) is None or call.entered is None
-            or (call.group, call.peer is None and call.seq) in ((wait.group, wait.seq), (wait.group, False))
-        )  # fmt: skip
-
-    def _of_open_groups(self) -> frozenset[int]:
-        """They are in a call of a group of which it is not told how many it has, and nobody is known to be through."""
-        return frozenset(
-            person
-            for group, table in self.table.items()
-            if not self.people.counted(group)
-            for person, standing in table.items()
-            if standing.pending and not any(other.passed(standing.front or 0) for other in table.values())
-        )
-
-    @property
-    def unseen(self) -> frozenset[int]:
-        """They are waited for, and there is no evidence of them."""
-        return frozenset(waited for wait in self.waits.unseen for waited in wait.waited)
-
-
-def case_of(facts: Sequence[Fact]) -> Case:
-    facts = united(settled(facts))
-    people = meet(facts)
-    table = standings(facts, people)
-    tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
-    found = waits(facts, people, table, tell)
-    told = sorted((*complaints(facts, people), *shared_devices(facts, people)), key=lambda complaint: complaint.key)
-    return Case(facts, people, table, tell, found, ends(found.sure), told, mismatches(facts, people, table))
 
 
 def judge(case: Case) -> Verdict:
@@ -113,21 +68,21 @@ def _rooted(case: Case) -> Verdict | None:
 
 
 def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence: Confidence) -> Verdict | None:
-    held = {root: _held(case, roots, root) for root in roots}
+    held = {root: how_held(case, roots, root) for root in roots}
     together = {root for root, how in held.items() if how == "joined"}
     if together == set(roots):
         return None  # all of a group are there: nobody of them is behind
     roots -= together
     name: Class = "missing" if any(held[root] == "missing" for root in roots) else "stuck"
     waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen, *case.waits.glimpsed]))
-    at = _decisive(case, roots, edges)
+    at = decisive_call(case, roots, edges)
     own = [complaint for complaint in case.complaints if complaint.person in roots]
     cause = next((c for c in own if c.cause and (c.end or c.level == Level.INITIATING)), None)
     if cause is None and name == "stuck":
         cause = next((c for c in own if c.cause and c.level == Level.TRANSPORT), None)
     victims = f"{counted(len(waiting), 'rank')} {verb(waiting, 'waits', 'wait')} for {verb(roots, 'it', 'them')}"
     if name == "stuck":
-        at = _own(case, roots) or at
+        at = own_call(case, roots) or at
     did = "never entered" if name == "missing" else f"{verb(roots, 'does', 'do')} not come through"
     text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
     left = _left(case, roots)
@@ -145,50 +100,6 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
     )  # fmt: skip
 
 
-def _held(case: Case, roots: frozenset[int], root: int) -> str:
-    """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
-    are through, or, where all are in one call, not by itself."""
-    calls = [table[root].pending[0] for table in case.table.values() if root in table and table[root].pending]
-    if not calls:
-        return (
-            "joined"
-            if any(_all_stay(case, roots, table) for table in case.table.values() if root in table)
-            else "missing"
-        )
-    oldest = blockers(case.table).get(root)
-    states = {_state(case, root, call) for call in ([oldest] if oldest in calls else calls)}
-    return "stuck" if "stuck" in states else "joined"
-
-
-def _all_stay(case: Case, roots: frozenset[int], table: Mapping[int, Standing]) -> bool:
-    """Whether all of a group have come to one call of which it is not told whether it ended, and to nothing since."""
-    group = next(iter(table.values())).group
-    everybody_of = set(members(group, case.people, table))
-    fronts = {table[person].front if person in table else None for person in everybody_of}
-    unknown = all(standing.ended_unknown for standing in table.values())
-    return unknown and len(everybody_of) > 1 and everybody_of <= roots and len(fronts) == 1
-
-
-def _state(case: Case, root: int, call: Call) -> str:
-    """Whether all members are in this call."""
-    table = case.table[call.group]
-    everybody_of = members(call.group, case.people, table)
-    alone = any(table[other].passed(call.seq or 0) for other in everybody_of if other in table and other != root)
-    fronts = {table[other].front if other in table else None for other in everybody_of}
-    return "joined" if not alone and len(everybody_of) > 1 and fronts == {call.seq} else "stuck"
-
-
-def _own(case: Case, roots: frozenset[int]) -> At | None:
-    """The oldest call that one of the roots is in."""
-    mine = [
-        (call.entered or 0.0, At(group, call.seq, call.signature.op))
-        for group, table in case.table.items()
-        for root in roots & table.keys()
-        for call in table[root].pending[:1]
-    ]
-    return min(mine, key=lambda one: one[0])[1] if mine else None
-
-
 def _left(case: Case, roots: Iterable[int]) -> str:
     """Those of the roots whose process came to a good end."""
     gone = {
@@ -197,25 +108,6 @@ def _left(case: Case, roots: Iterable[int]) -> str:
         if isinstance(fact, Ended) and fact.code == 0 and (number := case.people.number(fact.who)) in set(roots)
     }
     return f"{verb(frozenset(gone), 'its process', 'their processes')} left with exit 0" if gone else ""
-
-
-def _decisive(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | None:
-    """The call in which the roots are missed first: of those that somebody waits in, not only comes to later."""
-    direct = [wait for wait in edges if wait.waited & roots and wait.group is not None]
-    oldest = blockers(case.table)
-
-    def began(wait: Wait) -> tuple[bool, float, int]:
-        calls = [
-            call
-            for person in wait.waiters
-            if (standing := case.table.get(wait.group or "", {}).get(person)) and (call := standing.call(wait.seq or 0))
-        ]
-        held = [call for call in calls if call in oldest.values()]
-        times = [call.entered for call in held or calls if call.entered is not None]
-        return not held, min(times, default=float("inf")), -len(wait.waiters)
-
-    first = min(direct, key=began, default=None)
-    return At(first.group, first.seq, first.op) if first and first.group is not None else None
 
 
 def _circular(case: Case) -> Verdict | None:
@@ -242,7 +134,7 @@ def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
     more = "" if len(inner) <= 4 else f"; and {len(inner) - 4} more"
     return Verdict(
         "cycle", "likely", f"{everybody(case.people, cycle)} wait for each other in a circle: {'; '.join(steps)}{more}",
-        cycle, waiting=frozenset(reaching(cycle, edges)), at=_decisive(case, cycle, inner), waits=edges,
+        cycle, waiting=frozenset(reaching(cycle, edges)), at=decisive_call(case, cycle, inner), waits=edges,
     )  # fmt: skip
 
 
@@ -262,30 +154,12 @@ def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:
     about = tuple(subject for subject in complaint.about if subject.kind != "rank")
     speaker = somebody(case.people, complaint.person) if complaint.person is not None else ""
     text = f"{speaker}: {complaint.what}" if speaker else complaint.what
-    waiting = (case.waits.waiters | _complaining(case)) - ranks - ({complaint.person} if about else set())
+    waiting = (case.waits.waiters | complaining(case)) - ranks - ({complaint.person} if about else set())
     return Verdict(
         complaint.cause, confidence, text, ranks, about, waiting=frozenset(w for w in waiting if w is not None),
-        initiating=complaint, waits=case.waits.sure, at=_own(case, ranks) or _anywhere(case),
+        initiating=complaint, waits=case.waits.sure, at=own_call(case, ranks) or common_call(case),
         next_checks=complaint.remedy,
     )  # fmt: skip
-
-
-def _complaining(case: Case) -> set[int]:
-    return {c.person for c in case.complaints if c.person is not None and c.level in (Level.TIMEOUT, Level.CASCADE)}
-
-
-def _anywhere(case: Case) -> At | None:
-    """The call that most are in."""
-    best: tuple[int, At] | None = None
-    for group, table in case.table.items():
-        for person in table.values():
-            if person.front is not None and person.pending:
-                seq = person.front
-                number = sum(other.front == seq for other in table.values())
-                signature = person.signature(seq)
-                if best is None or number > best[0]:
-                    best = (number, At(group, seq, signature.op if signature else person.pending[0].signature.op))
-    return best[1] if best else None
 
 
 def _ordered(case: Case) -> Verdict | None:
@@ -305,7 +179,7 @@ def _failed_path(case: Case) -> Verdict | None:
 
 def _configured(case: Case) -> Verdict | None:
     """A hang without a word of its cause, between hosts that are set up differently."""
-    if not (case.waits.waiters or case.complaints or _anywhere(case)):
+    if not (case.waits.waiters or case.complaints or common_call(case)):
         return None
     return differing_settings(case.facts, case.people)
 
@@ -321,33 +195,15 @@ def _unheard(case: Case) -> Verdict | None:
     Where each rank has a file of its own, a file that is not there proves nothing against anybody.
     """
     absent, waiting = case.unseen, case.waits.waiters
-    if any(_may_be_another(case, one) for one in absent):
+    if any(may_be_another(case, one) for one in absent):
         return None
-    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not _in_one_log(case, waiting):
+    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not in_one_log(case, waiting):
         return None
     verdict = _blamed(case, absent, case.waits.unseen, "likely" if 2 * len(absent) < len(waiting) else "hypothesis")
     return verdict and replace(
         verdict, suspects=frozenset(), explanation=f"{verdict.explanation}. There is no evidence of "
         f"{verb(absent, 'it', 'them')}: all that can be said is that all others are there",
     )  # fmt: skip
-
-
-def _may_be_another(case: Case, number: int) -> bool:
-    """Of a rank that is known by its place in a group only: whether it may be one that was heard elsewhere."""
-    person = case.people.persons[number]
-    heard = (case.people.persons[other] for other in case.telling)
-    return person.rank is None and any(not person.group_ranks.keys() & other.group_ranks.keys() for other in heard)
-
-
-def _in_one_log(case: Case, waiting: set[int]) -> bool:
-    """Whether what tells of those who wait stands in logs of several ranks."""
-    by_file: dict[str, set[int]] = defaultdict(set)
-    for table in case.table.values():
-        for person, standing in table.items():
-            for one in standing.pending or standing.latest[-1:]:
-                if person in waiting and one.place.line is not None:
-                    by_file[one.place.file].add(person)
-    return any(len(people) > 1 for people in by_file.values())
 
 
 def _apart(case: Case) -> Verdict | None:
@@ -364,10 +220,10 @@ def _joined(case: Case) -> Verdict | None:
         seqs = {standing.front for standing in fronts.values()}
         if len(fronts) > 1 and len(seqs) == 1 and set(members(group, case.people, table)) <= set(fronts):
             first = next(iter(fronts.values()))
-            if any(_held_before(oldest.get(person), standing) for person, standing in fronts.items()):
+            if any(held_before(oldest.get(person), standing) for person, standing in fronts.items()):
                 continue
             seq, began = first.front, [standing.pending[0].entered or 0.0 for standing in fronts.values()]
-            found.append((min(began), At(group, seq, _op(first, seq)), frozenset(fronts)))
+            found.append((min(began), At(group, seq, operation_at(first, seq)), frozenset(fronts)))
     if not found:
         return None
     _, at, everybody_there = min(found, key=lambda one: one[0])
@@ -383,37 +239,22 @@ def _joined(case: Case) -> Verdict | None:
     return Verdict("joined", "hypothesis", text, waiting=everybody_there, at=at)
 
 
-def _held_before(oldest: Call | None, standing: Standing) -> bool:
-    """Whether a rank is in another call before this one."""
-    return oldest is not None and oldest.entered is not None and oldest not in standing.pending
-
-
-def _op(standing: Standing, seq: int | None) -> str | None:
-    signature = standing.signature(seq or 0)
-    return signature.op if signature else None
-
-
 def _glimpsed(case: Case) -> Verdict | None:
     """Behind in one look at what may be moving: it tells something only of a job that is known to hang."""
     edges = case.waits.glimpsed
     roots = ends(edges).roots - case.unsure
     if not roots:
         return None
-    if _hangs(case):
+    if hangs(case):
         return _blamed(case, roots, edges, "hypothesis")
     text = (
         f"{everybody(case.people, roots)} {verb(roots, 'was', 'were')} not yet in "
-        f"{call(case.people, _decisive(case, roots, edges))} when it was looked at once, which any running job shows"
+        f"{call(case.people, decisive_call(case, roots, edges))} when it was looked at once, as any running job shows"
     )
     return Verdict(
-        "undecided", "hypothesis", text, suspects=roots, at=_decisive(case, roots, edges), waits=edges,
+        "undecided", "hypothesis", text, suspects=roots, at=decisive_call(case, roots, edges), waits=edges,
         next_checks=("look a second time, after a minute: who has not moved then is behind",),
     )  # fmt: skip
-
-
-def _hangs(case: Case) -> bool:
-    """Whether anything tells that somebody waits."""
-    return bool(case.waits.waiters or _anywhere(case) or any(c.level <= Level.TIMEOUT for c in case.complaints))
 
 
 def _nothing(case: Case) -> Verdict | None:
@@ -423,9 +264,9 @@ def _nothing(case: Case) -> Verdict | None:
     # Where ends are not told, the last call may be one that does not end.
     doubtful = any(isinstance(fact, Stack) or (isinstance(fact, Unread) and fact.file in seen) for fact in case.facts)
     doubtful |= any(standing.ended_unknown for table in case.table.values() for standing in table.values())
-    if not seen or doubtful or case.waits.waiters or _anywhere(case) or case.complaints:
+    if not seen or doubtful or case.waits.waiters or common_call(case) or case.complaints:
         return None
-    silent = _silent(case)
+    silent = untold(case)
     if silent:
         suspects = silent | case.telling if len(case.telling) <= len(silent) else silent
         text = f"nobody of those that were seen waits; there is no evidence of {everybody(case.people, silent)}"
@@ -433,14 +274,8 @@ def _nothing(case: Case) -> Verdict | None:
     return Verdict("none", "likely", "nothing wrong in what was seen")
 
 
-def _silent(case: Case) -> frozenset[int]:
-    """Members of groups whose calls nothing tells of, where it does of others'."""
-    everyone = {member for group in case.table for member in case.people.members(group) or ()}
-    return frozenset(everyone - case.telling)
-
-
 def _undecided(case: Case) -> Verdict:
-    waiting, unseen = case.waits.waiters | _complaining(case), case.unseen
+    waiting, unseen = case.waits.waiters | complaining(case), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
     suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone)
     if not case.facts or not any(not isinstance(fact, Seen) for fact in case.facts):
@@ -455,7 +290,7 @@ def _undecided(case: Case) -> Verdict:
     else:
         text = "what was seen does not tell why the job hangs, or that it does"
     return Verdict(
-        "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects), at=_anywhere(case),
+        "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects), at=common_call(case),
         waits=[*case.waits.sure, *case.waits.unseen],
     )  # fmt: skip
 

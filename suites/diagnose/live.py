@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from suites.diagnose import record
+from suites.diagnose.case import case_of
 from suites.diagnose.evidence.rings import facts_of
 from suites.diagnose.facts import Ended, Fact, Level, Moving, Place, Raised, Seen, Subject, Trouble, Waiting, Who
-from suites.diagnose.judge import case_of, judge
+from suites.diagnose.judge import judge
 from suites.verdict import Fault, words
 from suites.verdict import judge as judge_launch
 

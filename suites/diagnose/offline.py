@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from suites.diagnose import record
+from suites.diagnose.case import case_of
 from suites.diagnose.gather import gather
-from suites.diagnose.judge import case_of, judge
+from suites.diagnose.judge import judge
 from suites.report import Report
 
 

@@ -9,10 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from suites.diagnose.case import Case
 from suites.diagnose.complaints import Complaint
 from suites.diagnose.facts import Call, Level, Seen, Subject, Unread
 from suites.diagnose.graph import Wait
-from suites.diagnose.judge import Case
 from suites.diagnose.people import People
 from suites.diagnose.verdict import Verdict
 from suites.diagnose.waits import members

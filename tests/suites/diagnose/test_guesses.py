@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from suites.diagnose.case import case_of
 from suites.diagnose.facts import Call, Fact, Group, Identity, Place, Signature, Who
 from suites.diagnose.guesses import settled
-from suites.diagnose.judge import case_of
 from tests.suites.diagnose.evidence.feeding import only
 
 PLACE = Place("job.log", 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from suites.diagnose.case import case_of
 from suites.diagnose.facts import Call, Fact, Group, Identity, Place, Seen, Signature, Who
-from suites.diagnose.judge import case_of, judge
+from suites.diagnose.judge import judge
 from suites.diagnose.verdict import Verdict
 
 GROUP = "comm 0xfeed"

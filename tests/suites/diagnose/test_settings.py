@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from suites.diagnose.case import case_of
 from suites.diagnose.facts import Fact, Level, Place, Seen, Setting, Trouble, Who
-from suites.diagnose.judge import case_of, judge
+from suites.diagnose.judge import judge
 from suites.diagnose.verdict import Verdict
 
 

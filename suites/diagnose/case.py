@@ -1,0 +1,72 @@
+"""All that is known of a job, worked out from its facts.
+
+May import: everything of this package but evidence and what judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suites.diagnose.aliases import united
+from suites.diagnose.complaints import Complaint, complaints
+from suites.diagnose.devices import shared_devices
+from suites.diagnose.facts import Fact
+from suites.diagnose.graph import Ends, ends
+from suites.diagnose.guesses import settled
+from suites.diagnose.mismatch import Mismatch, mismatches
+from suites.diagnose.people import People, meet
+from suites.diagnose.standing import Standings, standings, telling
+from suites.diagnose.waits import Waits, blockers, waits
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that is known of a job."""
+
+    facts: Sequence[Fact]
+    people: People
+    table: Standings
+    telling: frozenset[int]
+    waits: Waits
+    ends: Ends
+    complaints: Sequence[Complaint]
+    mismatches: Sequence[Mismatch]
+
+    @property
+    def unsure(self) -> frozenset[int]:
+        """They wait for somebody of whom there is no evidence, so they may be but victims. What a rank comes to only
+        after a call that it is in already does not count."""
+        oldest = blockers(self.table)
+        return self._of_open_groups() | frozenset(
+            waiter
+            for wait in self.waits.unseen
+            for waiter in wait.waiters
+            if wait.group is None or (call := oldest.get(waiter)) is None or call.entered is None
+            or (call.group, call.peer is None and call.seq) in ((wait.group, wait.seq), (wait.group, False))
+        )  # fmt: skip
+
+    def _of_open_groups(self) -> frozenset[int]:
+        """They are in a call of a group of which it is not told how many it has, and nobody is known to be through."""
+        return frozenset(
+            person
+            for group, table in self.table.items()
+            if not self.people.counted(group)
+            for person, standing in table.items()
+            if standing.pending and not any(other.passed(standing.front or 0) for other in table.values())
+        )
+
+    @property
+    def unseen(self) -> frozenset[int]:
+        """They are waited for, and there is no evidence of them."""
+        return frozenset(waited for wait in self.waits.unseen for waited in wait.waited)
+
+
+def case_of(facts: Sequence[Fact]) -> Case:
+    facts = united(settled(facts))
+    people = meet(facts)
+    table = standings(facts, people)
+    tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
+    found = waits(facts, people, table, tell)
+    told = sorted((*complaints(facts, people), *shared_devices(facts, people)), key=lambda complaint: complaint.key)
+    return Case(facts, people, table, tell, found, ends(found.sure), told, mismatches(facts, people, table))

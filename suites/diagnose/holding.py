@@ -1,0 +1,136 @@
+"""How ranks hold others up, and in which call: what judgements ask of a case.
+
+May import: case, and what a case is made of.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from suites.diagnose.case import Case
+from suites.diagnose.facts import Call, Level
+from suites.diagnose.graph import Wait
+from suites.diagnose.standing import Standing
+from suites.diagnose.verdict import At
+from suites.diagnose.waits import blockers, members
+
+
+def how_held(case: Case, roots: frozenset[int], root: int) -> str:
+    """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
+    are through, or, where all are in one call, not by itself."""
+    calls = [table[root].pending[0] for table in case.table.values() if root in table and table[root].pending]
+    if not calls:
+        return (
+            "joined"
+            if any(_all_stay(case, roots, table) for table in case.table.values() if root in table)
+            else "missing"
+        )
+    oldest = blockers(case.table).get(root)
+    states = {_state(case, root, call) for call in ([oldest] if oldest in calls else calls)}
+    return "stuck" if "stuck" in states else "joined"
+
+
+def _all_stay(case: Case, roots: frozenset[int], table: Mapping[int, Standing]) -> bool:
+    """Whether all of a group have come to one call of which it is not told whether it ended, and to nothing since."""
+    group = next(iter(table.values())).group
+    everybody_of = set(members(group, case.people, table))
+    fronts = {table[person].front if person in table else None for person in everybody_of}
+    unknown = all(standing.ended_unknown for standing in table.values())
+    return unknown and len(everybody_of) > 1 and everybody_of <= roots and len(fronts) == 1
+
+
+def _state(case: Case, root: int, call: Call) -> str:
+    """Whether all members are in this call."""
+    table = case.table[call.group]
+    everybody_of = members(call.group, case.people, table)
+    alone = any(table[other].passed(call.seq or 0) for other in everybody_of if other in table and other != root)
+    fronts = {table[other].front if other in table else None for other in everybody_of}
+    return "joined" if not alone and len(everybody_of) > 1 and fronts == {call.seq} else "stuck"
+
+
+def own_call(case: Case, roots: frozenset[int]) -> At | None:
+    """The oldest call that one of the roots is in."""
+    mine = [
+        (call.entered or 0.0, At(group, call.seq, call.signature.op))
+        for group, table in case.table.items()
+        for root in roots & table.keys()
+        for call in table[root].pending[:1]
+    ]
+    return min(mine, key=lambda one: one[0])[1] if mine else None
+
+
+def decisive_call(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | None:
+    """The call in which the roots are missed first: of those that somebody waits in, not only comes to later."""
+    direct = [wait for wait in edges if wait.waited & roots and wait.group is not None]
+    oldest = blockers(case.table)
+
+    def began(wait: Wait) -> tuple[bool, float, int]:
+        calls = [
+            call
+            for person in wait.waiters
+            if (standing := case.table.get(wait.group or "", {}).get(person)) and (call := standing.call(wait.seq or 0))
+        ]
+        held = [call for call in calls if call in oldest.values()]
+        times = [call.entered for call in held or calls if call.entered is not None]
+        return not held, min(times, default=float("inf")), -len(wait.waiters)
+
+    first = min(direct, key=began, default=None)
+    return At(first.group, first.seq, first.op) if first and first.group is not None else None
+
+
+def complaining(case: Case) -> set[int]:
+    return {c.person for c in case.complaints if c.person is not None and c.level in (Level.TIMEOUT, Level.CASCADE)}
+
+
+def common_call(case: Case) -> At | None:
+    """The call that most are in."""
+    best: tuple[int, At] | None = None
+    for group, table in case.table.items():
+        for person in table.values():
+            if person.front is not None and person.pending:
+                seq = person.front
+                number = sum(other.front == seq for other in table.values())
+                signature = person.signature(seq)
+                if best is None or number > best[0]:
+                    best = (number, At(group, seq, signature.op if signature else person.pending[0].signature.op))
+    return best[1] if best else None
+
+
+def may_be_another(case: Case, number: int) -> bool:
+    """Of a rank that is known by its place in a group only: whether it may be one that was heard elsewhere."""
+    person = case.people.persons[number]
+    heard = (case.people.persons[other] for other in case.telling)
+    return person.rank is None and any(not person.group_ranks.keys() & other.group_ranks.keys() for other in heard)
+
+
+def in_one_log(case: Case, waiting: set[int]) -> bool:
+    """Whether what tells of those who wait stands in logs of several ranks."""
+    by_file: dict[str, set[int]] = defaultdict(set)
+    for table in case.table.values():
+        for person, standing in table.items():
+            for one in standing.pending or standing.latest[-1:]:
+                if person in waiting and one.place.line is not None:
+                    by_file[one.place.file].add(person)
+    return any(len(people) > 1 for people in by_file.values())
+
+
+def held_before(oldest: Call | None, standing: Standing) -> bool:
+    """Whether a rank is in another call before this one."""
+    return oldest is not None and oldest.entered is not None and oldest not in standing.pending
+
+
+def operation_at(standing: Standing, seq: int | None) -> str | None:
+    signature = standing.signature(seq or 0)
+    return signature.op if signature else None
+
+
+def hangs(case: Case) -> bool:
+    """Whether anything tells that somebody waits."""
+    return bool(case.waits.waiters or common_call(case) or any(c.level <= Level.TIMEOUT for c in case.complaints))
+
+
+def untold(case: Case) -> frozenset[int]:
+    """Members of groups whose calls nothing tells of, where it does of others'."""
+    everyone = {member for group in case.table for member in case.people.members(group) or ()}
+    return frozenset(everyone - case.telling)
