@@ -15,7 +15,8 @@ from tests.tree_host import TreeHost
 ANY_ENGINE = (
     "tests/probes/", "tests/suites/checks/", "tests/suites/test_spoiled.py", "tests/suites/test_readiness.py",
     "tests/opsdist_cli/output/", "tests/opsdist_cli/test_checks.py", "tests/opsdist_cli/test_topo.py",
-    "tests/opsdist_cli/test_monitor.py", "tests/test_samples.py",
+    "tests/opsdist_cli/test_monitor.py", "tests/opsdist_cli/test_diagnose.py", "tests/suites/diagnose/",
+    "tests/test_samples.py",
 )  # fmt: skip
 """What has nothing to do with the engine that moves data."""
 
