@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,12 @@ def space(tmp_path: Path) -> Iterator[RunSpace]:
     """A folder and an environment for runs; the test fails when they leave a process or a file behind."""
     with run_space(tmp_path) as space:
         yield space
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What runs keep of themselves goes to a folder of the tests, not to the user's."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -36,7 +36,8 @@ class RunSpace:
         return self.folder / "tmp"
 
     def environment(self, **more: str) -> dict[str, str]:
-        return {**os.environ, "TMPDIR": str(self.temporary), _MARK: self.mark, **more}
+        kept = {"XDG_STATE_HOME": str(self.folder / "state")}
+        return {**os.environ, **kept, "TMPDIR": str(self.temporary), _MARK: self.mark, **more}
 
     def processes(self) -> dict[int, str]:
         """Pids of living processes of this space's runs, with their command lines. Zombies do not count."""

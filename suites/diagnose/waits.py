@@ -45,7 +45,7 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
         if group == UNNAMED and WORLD in table:
             continue  # of those whose other lines tell the group these are lost: they may be of any
         _of_collectives(group, standings, people, telling, moving, found)
-    _of_messages(table, people, telling, found)
+    _of_messages(table, people, telling, moving, found)
     came: dict[Hashable, set[int]] = defaultdict(set)
     for fact in facts:
         if isinstance(fact, Waiting):
@@ -122,7 +122,7 @@ def _began(call: Call) -> float:
     return float("inf") if call.entered is None else call.entered
 
 
-def _of_messages(table: Standings, people: People, telling: Set[int], found: Waits) -> None:
+def _of_messages(table: Standings, people: People, telling: Set[int], moving: Set[int | None], found: Waits) -> None:
     """A rank that is in a message before anything else waits for the other end, unless that is there too."""
     oldest = blockers(table)
     for group, standings in table.items():
@@ -131,7 +131,7 @@ def _of_messages(table: Standings, people: People, telling: Set[int], found: Wai
             if call is None or call.peer is None or oldest.get(person) is not call:
                 continue
             peer = people.number(call.peer)
-            if peer is None or peer == person:
+            if peer is None or peer == person or peer in moving:
                 continue
             answer = _answer(call, person, peer, standings, people)
             if answer is not None and oldest.get(peer) in (answer, None):

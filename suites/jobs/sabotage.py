@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from types import FrameType
 
 import numpy as np
 
@@ -111,14 +112,18 @@ class Saboteur:
 
 
 def _stop_when_inside(thread: int) -> None:
-    """Stop the process once that thread stays in code of `collectives`: it is in a call that does not end."""
-    place = None
+    """Stop the process once that thread stays in one call of `collectives`, which does not end."""
+    before: FrameType | None = None
     while True:
-        frame = sys._current_frames()[thread]
-        here = (frame, frame.f_lasti)
-        if here == place and "/collectives/" in frame.f_code.co_filename:
+        frame: FrameType | None = sys._current_frames()[thread]
+        outermost: FrameType | None = None
+        while frame is not None:
+            if "/collectives/" in frame.f_code.co_filename:
+                outermost = frame
+            frame = frame.f_back
+        if outermost is not None and outermost is before:
             os.kill(os.getpid(), signal.SIGSTOP)
-        place = here
+        before = outermost
         time.sleep(_SETTLED_SECONDS)
 
 

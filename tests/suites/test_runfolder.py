@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -17,6 +19,7 @@ from suites.runfolder import Run, Unwritten, kept, named, state, write
 RUN = Run(["opsdist", "perf"], "2026-01-02T03:04:05Z", ["node01", "node02"], {0: 11, 1: 12}, ["rank 1 is missing"])
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 RINGS = {0: b"a", 1: b"bc"}
+NOBODY_ID = 65534
 
 
 def keep(home: Path, seconds: int = 0, pid: int = 7) -> Path:
@@ -121,11 +124,17 @@ def test_a_named_folder_is_made_or_taken_when_empty(tmp_path: Path) -> None:
         named(str(folder / "run.json"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission_is_told(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(UsageError, match="Permission denied"):
-        named(str(tmp_path / "new"))
+def test_a_folder_without_permission_is_told() -> None:
+    folder, mine = Path(tempfile.mkdtemp()), os.geteuid()
+    folder.chmod(0o555)
+    try:
+        if mine == 0:  # who may write everywhere
+            os.seteuid(NOBODY_ID)
+        with pytest.raises(UsageError, match="Permission denied"):
+            named(str(folder / "new"))
+    finally:
+        os.seteuid(mine)
+        shutil.rmtree(folder)
 
 
 def test_a_run_is_whole_when_it_is_described(tmp_path: Path) -> None:
