@@ -16,6 +16,7 @@ from suites.diagnose.graph import Ends, ends
 from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.people import People, meet
+from suites.diagnose.runs import of_latest_run
 from suites.diagnose.standing import Standings, standings, telling
 from suites.diagnose.waits import Waits, blockers, waits
 
@@ -63,8 +64,10 @@ class Case:
 
 
 def case_of(facts: Sequence[Fact]) -> Case:
+    facts, notes = of_latest_run(facts)
     facts = united(settled(facts))
     people = meet(facts)
+    people.notes += notes
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
     found = waits(facts, people, table, tell)

@@ -1,0 +1,54 @@
+"""Recordings of several runs among the evidence: of one rank two dumps of a kind cannot both be true.
+
+May import: facts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
+
+from suites.diagnose.facts import Fact, Group, Seen, Track
+
+_RECORDED = (Group, Seen, Track)
+
+
+def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
+    """The facts without the recordings of earlier runs, and what that was decided by, for people.
+
+    Runs are told apart by their folders; in one folder the latest recording of a rank counts.
+    """
+    kinds = {fact.place.file: fact.kind.partition(" (")[0] for fact in facts if isinstance(fact, Seen)}
+    files: dict[tuple[str, int], set[str]] = defaultdict(set)
+    latest: dict[str, float] = defaultdict(float)
+    for fact in facts:
+        # Lines of logs repeat each other; a recording is a file.
+        if isinstance(fact, Track) and fact.who.rank is not None and fact.place.line is None:
+            file = fact.place.file
+            files[kinds.get(file, ""), fact.who.rank].add(file)
+            times = [call.entered for call in (*fact.pending, *fact.latest) if call.entered is not None]
+            latest[file] = max(latest[file], *times, 0.0)
+    several = {rank for (_, rank), of in files.items() if len(of) > 1}
+    if not several:
+        return facts, []
+    dropped, note = _dropped(files, latest)
+    if not note:
+        note = f"{len(several)} ranks have several recordings: the latest of each was judged"
+    return [fact for fact in facts if not (isinstance(fact, _RECORDED) and fact.place.file in dropped)], [note]
+
+
+def _dropped(files: Mapping[tuple[str, int], Set[str]], latest: Mapping[str, float]) -> tuple[set[str], str]:
+    """What is of earlier runs; and a note, where folders tell runs apart."""
+    everything = set().union(*files.values())
+    folders = {os.path.dirname(file) for file in everything}
+    apart = all(len({os.path.dirname(file) for file in of}) == len(of) for of in files.values())
+    if len(folders) > 1 and apart:
+        newest = max(folders, key=lambda folder: max(latest[file] for file in everything if _in(file, folder)))
+        kept = {file for file in everything if _in(file, newest)}
+        return everything - kept, f"recordings of several runs: only those in {newest or '.'}, the latest, were judged"
+    return {file for of in files.values() for file in of - {max(of, key=lambda one: (latest[one], one))}}, ""
+
+
+def _in(file: str, folder: str) -> bool:
+    return os.path.dirname(file) == folder

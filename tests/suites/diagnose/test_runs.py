@@ -1,0 +1,52 @@
+"""Recordings of several runs, given at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from suites.diagnose.offline import diagnose
+from suites.report import now
+from tests.made_up.hangs import dumps, job
+
+
+def judged(folder: Path) -> dict[str, Any]:
+    return diagnose([str(folder)], ["opsdist"], now()).record()
+
+
+def named(record: dict[str, Any]) -> list[int]:
+    return [culprit["rank"] for culprit in record["verdict"]["culprits"]]
+
+
+def later(made: job.Job, seconds: float) -> job.Job:
+    for rank in made.ranks:
+        for call in rank.made:
+            call.at += seconds
+    return made
+
+
+def test_the_latest_of_two_runs_is_judged_and_that_is_said(tmp_path: Path) -> None:
+    dumps.write(job.missing(4, "halves", (1,), "1", 9, 2), tmp_path / "tuesday")
+    dumps.write(later(job.missing(4, "halves", (2,), "2", 5, 2), 5000.0), tmp_path / "wednesday")
+    record = judged(tmp_path)
+    assert named(record) == [2]
+    assert any("wednesday" in note for note in record["notes"])
+
+
+def test_of_two_dumps_of_a_rank_the_later_counts(tmp_path: Path) -> None:
+    dumps.write(job.missing(4, "world", (3,), "0", 5, 1), tmp_path)
+    early = later(job.missing(4, "world", (1,), "0", 3, 1), -500.0)
+    dumps.write(early, tmp_path, form="json")
+    assert named(judged(tmp_path)) == [3]
+
+
+def test_hosts_with_folders_of_their_own_are_one_run(tmp_path: Path) -> None:
+    made = job.missing(4, "world", (3,), "0", 5, 1)
+    dumps.write(made, tmp_path)
+    for rank in range(4):
+        folder = tmp_path / f"node{rank // 2}"
+        folder.mkdir(exist_ok=True)
+        (tmp_path / f"nccl_trace_rank_{rank}").rename(folder / f"nccl_trace_rank_{rank}")
+    record = judged(tmp_path)
+    assert named(record) == [3]
+    assert not record["notes"]
