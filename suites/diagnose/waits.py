@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from suites.diagnose.facts import Absent, Call, Fact, Moving, Waiting, Who
+from suites.diagnose.facts import Absent, Call, Fact, Level, Moving, Trouble, Waiting, Who
 from suites.diagnose.graph import Wait
 from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
@@ -53,7 +53,15 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
         elif isinstance(fact, Absent) and not fact.absent:
             came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
     _watched([fact for fact in facts if isinstance(fact, Absent)], people, came, found)
+    halted = {people.number(fact.who, fact.place.file) for fact in facts if isinstance(fact, Trouble) and _halts(fact)}
+    for kind in (found.sure, found.unseen, found.glimpsed):
+        kind[:] = [replace(wait, waiters=left) for wait in kind if (left := wait.waiters - halted)]
     return found
+
+
+def _halts(fact: Trouble) -> bool:
+    """Whether its own process does not go on: then it waits for nobody, whatever it is in."""
+    return fact.level == Level.INITIATING and fact.cause == "stuck"
 
 
 def members(group: str, people: People, standings: Mapping[int, Standing]) -> tuple[int, ...]:

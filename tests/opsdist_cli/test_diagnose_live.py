@@ -55,7 +55,7 @@ def test_class_culprit_and_collective_are_those_of_the_fault(injection: Injectio
 
 @pytest.mark.parametrize("injection", WITH_RINGS, ids=str)
 def test_where_ranks_stand_tells_more(injection: Injection, tmp_path: Path) -> None:
-    if injection.fault == "reorder over two" and native.core() is None:
+    if injection.name == "reorder over two" and native.core() is None:
         pytest.skip("without the native core messages do not wait for their receivers, and nobody hangs")
     assert _answer(injection, tmp_path) == []
 

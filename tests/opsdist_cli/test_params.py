@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from collectives.dtypes import DTYPES, SYNONYMS
 from collectives.ops import COLLECTIVES
-from opsdist_cli.commands.perf import FloorAt, Inject
+from opsdist_cli.commands.perf import FloorAt
+from opsdist_cli.injection import InjectIntoLoop
 from opsdist_cli.params import (
     Bandwidth,
     Duration,
@@ -28,7 +29,7 @@ from opsdist_cli.params import (
 
 DTYPE = Word("dtype", "collectives.dtypes:DTYPES", "collectives.dtypes:SYNONYMS")
 KINDS: list[click.ParamType[Any]] = [
-    Size(), SizeSweep(), Bandwidth(), Duration(), Operation(), FloorAt(), Inject(), Words(), DTYPE,
+    Size(), SizeSweep(), Bandwidth(), Duration(), Operation(), FloorAt(), InjectIntoLoop(), Words(), DTYPE,
 ]  # fmt: skip
 
 
@@ -192,7 +193,7 @@ def test_a_floor_names_a_rate_and_a_size() -> None:
     ],
 )
 def test_faults(text: str, injection: dict[str, Any]) -> None:
-    assert Inject().convert(text, None, None) == injection
+    assert InjectIntoLoop().convert(text, None, None) == injection
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_faults(text: str, injection: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_what_is_no_fault_is_refused(text: str, message: str) -> None:
     with pytest.raises(click.BadParameter, match=message):
-        Inject().convert(text, None, None)
+        InjectIntoLoop().convert(text, None, None)
 
 
 DIGITS_AND_UNITS = st.text(alphabet="0123456789.,:+x*-KMGTiBbps/hmu @ eE_=٣²", max_size=30)

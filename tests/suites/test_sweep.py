@@ -15,6 +15,7 @@ from collectives.dtypes import DTYPES
 from collectives.errors import PlanError
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
+from collectives.recorder import Recorder
 from collectives.rendezvous import Store
 from collectives.select import choose
 from suites.case import Case
@@ -46,7 +47,13 @@ class Named:
         return "has it not" if self.lacking == (collective, dtype, operator) else None
 
     def open(
-        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+        self,
+        placement: Placement,
+        store: Store,
+        token: str,
+        timeout: float,
+        address: str | None = None,
+        recorder: Recorder | None = None,
     ) -> Communicator:
         raise NotImplementedError
 

@@ -22,6 +22,7 @@ from collectives.communicator import Call, Stamps, Sync, timed
 from collectives.dtypes import Array
 from collectives.errors import UsageError
 from collectives.placement import Placement
+from collectives.recorder import Recorder
 from collectives.rendezvous import Store
 
 
@@ -100,7 +101,13 @@ class TwinBackend:
         return "twin does not know prod" if operator == "prod" else None
 
     def open(
-        self, placement: Placement, store: Store, token: str, timeout: float, address: str | None = None
+        self,
+        placement: Placement,
+        store: Store,
+        token: str,
+        timeout: float,
+        address: str | None = None,
+        recorder: Recorder | None = None,
     ) -> BuiltinCommunicator:
         comm = BUILTIN.open(placement, cast(Store, Apart(store)), f"twin {token}", timeout)
         comm.__class__ = TwinCommunicator
