@@ -107,7 +107,9 @@ def shape_of(frame: Frame) -> Shape:
     return table.get(frame["type"], {})
 
 
-_plain = st.none() | st.booleans() | st.integers(-2, 1 << 70) | st.floats() | st.text(max_size=5)
+_numbers = st.integers(-2, 1) | st.integers(NOBODY, 1 << 70)
+"""None that could be the id of a process that lives: what an agent names as its rank is ended with its run."""
+_plain = st.none() | st.booleans() | _numbers | st.floats() | st.text(max_size=5)
 anything = st.recursive(
     _plain, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=4,
