@@ -1,6 +1,6 @@
 """The options by which a command runs on other hosts, and the crew they amount to.
 
-May import: click, launched and screen at import time; suites when the options are used.
+May import: click, interrupts, launched and screen at import time; suites when the options are used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from opsdist_cli import mpirun
+from opsdist_cli.interrupts import Terminated
 from opsdist_cli.launched import assembled
 from opsdist_cli.screen import Screen
 
@@ -134,6 +135,24 @@ def named(flags: Mapping[str, Any]) -> Sequence[HostEntry] | None:
 def commands(crew: Crew) -> Sequence[str]:
     """How the agent of each host is started, as it could be typed."""
     return [f"# {command.host}: {shlex.join(command.argv)}" for command in crew.commands]
+
+
+def connect(screen: Screen, crew: Crew, timeout: float) -> BaseException | None:
+    """Reach all hosts before anything is decided, where what they have is not known yet. What has interrupted it."""
+    if crew.facts:
+        return None
+    for line in commands(crew):
+        screen.note(line, level=1)
+    try:
+        for said in crew.connect(timeout):
+            show_output(screen, said)
+    except (KeyboardInterrupt, Terminated) as error:
+        return error
+    for facts in crew.facts:
+        link = crew.links.get(facts.name)
+        where = f", reached by {link.address.ip} ({link.interface})" if link else ""
+        screen.note(f"# {facts.name}: {facts.cores} cores{where}", level=1)
+    return None
 
 
 def show_output(screen: Screen, event: Output) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from opsdist_cli.hostoptions import commands, crew_of, host_options, show_output
+from opsdist_cli.hostoptions import connect, crew_of, host_options, show_output
 from opsdist_cli.injection import InjectIntoCalls
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import Duration
@@ -22,7 +22,6 @@ from opsdist_cli.typed import command_line
 if TYPE_CHECKING:
     from opsdist_cli.screen import Screen
     from suites.deadlock import DeadlockRun, Options
-    from suites.launch.crew import Crew
     from suites.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -59,7 +58,7 @@ def live(screen: Screen, flags: Mapping[str, Any]) -> Report:
     for line in opening(os.environ):
         screen.result(line)
     with contextlib.closing(crew_of(flags)) as crew:
-        ended = _connect(screen, crew, options.timeout)
+        ended = connect(screen, crew, options.timeout)
         if ended or crew.faults:
             crew.close()
             return unlaunched(command_line(), started, crew.faults, exit_code_of(ended) if ended else None)
@@ -95,20 +94,6 @@ def _options(flags: Mapping[str, Any]) -> Options:
         flags["inject"],
         flags["record_folder"] is not None,
     )
-
-
-def _connect(screen: Screen, crew: Crew, timeout: float) -> BaseException | None:
-    """Reach all hosts, where what they have is not known yet. What has interrupted it."""
-    if crew.facts:
-        return None
-    for line in commands(crew):
-        screen.note(line, level=1)
-    try:
-        for said in crew.connect(timeout):
-            show_output(screen, said)
-    except (KeyboardInterrupt, Terminated) as error:
-        return error
-    return None
 
 
 def _show(screen: Screen, run: DeadlockRun) -> BaseException | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opsdist_cli.hostoptions import commands, crew_of, host_options, show_output
+from opsdist_cli.hostoptions import commands, connect, crew_of, host_options, show_output
 from opsdist_cli.injection import InjectIntoLoop
 from opsdist_cli.interrupts import Terminated, exit_code_of
 from opsdist_cli.params import (
@@ -153,7 +153,7 @@ def perf(
         return _dry_run(screen, options, crew)
     out = sinks(screen, json=json_path, csv=csv_path, junit=junit_path)
     with contextlib.closing(crew):
-        ended = _connect(screen, crew, options.timeout)
+        ended = connect(screen, crew, options.timeout)
         if ended or crew.faults:
             crew.close()
             record = unlaunched(options, command, started, crew, exit_code_of(ended) if ended else 3).record()
@@ -210,24 +210,6 @@ def _dry_run(screen: Screen, options: Options, crew: Crew) -> int:
     for line in commands(crew):
         screen.result(line)
     return 0
-
-
-def _connect(screen: Screen, crew: Crew, timeout: float) -> BaseException | None:
-    """Reach all hosts before anything is decided, where what they have is not known yet. What has interrupted it."""
-    if crew.facts:
-        return None
-    for line in commands(crew):
-        screen.note(line, level=1)
-    try:
-        for said in crew.connect(timeout):
-            show_output(screen, said)
-    except (KeyboardInterrupt, Terminated) as error:
-        return error
-    for facts in crew.facts:
-        link = crew.links.get(facts.name)
-        where = f", reached by {link.address.ip} ({link.interface})" if link else ""
-        screen.note(f"# {facts.name}: {facts.cores} cores{where}", level=1)
-    return None
 
 
 def _verdict(record: dict[str, Any], cases: int, options: Options, crew: Crew) -> str:
