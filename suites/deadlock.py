@@ -62,7 +62,7 @@ class DeadlockRun:
         asked = world.Asked(options.ranks, options.per_host)
         self.world = world.choose(self.crew.facts, asked, self.crew.slots, True, self._need)
         self.calls = script(self.world.size, options.layout)
-        self.strikes = [resolve(wanted, self.calls, options.layout, self.world.size) for wanted in options.inject]
+        self.strikes = [resolve(wanted, self.calls, options.layout, self.world.host_of) for wanted in options.inject]
         self.seen = Seen(self.calls, self.world.host_of, options.timeout)
         self.tracebacks: list[str] = []
         self._ready: set[int] = set()

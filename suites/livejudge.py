@@ -15,8 +15,9 @@ from suites.verdict import Fault
 
 _POSITION = re.compile(r"call (\d+) \((\S+) #(\d+): ([^\s)]+)")
 """As a rank says what it does next; see Scheduled.describe."""
-_ELSEWHERE = frozenset(("missing", "crashed", "cycle"))
-"""Classes whose culprits are not in the call that they are missed in."""
+_ELSEWHERE = frozenset(("missing", "crashed", "cycle", "transport"))
+"""Classes of which recordings do not tell the call: culprits are not in the one that they are missed in, or they are no
+ranks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,14 +66,16 @@ _WANTED = {
     "mismatch-root": _Wanted(lambda call, rank: COLLECTIVES[call.collective].rooted, "that has a root"),
     "corrupt": _Wanted(_receives, "in which it receives"),
     "stop inside": _Wanted(_needs_all, "that needs it until the end"),
+    "link-down": _Wanted(lambda call, rank: call.together, "whose members wait for all others"),
 }
 """fault -> calls where it is noticed; all others at any."""
 
 
-def resolve(injection: Mapping[str, Any], calls: Sequence[Scheduled], layout: str, size: int) -> Strike:
+def resolve(injection: Mapping[str, Any], calls: Sequence[Scheduled], layout: str, host_of: Sequence[str]) -> Strike:
     """Where it strikes, in the calls of this layout. `injection` has the fault; the rank; `at`, a point of POINTS or a
     number among the collectives of a group, from 0; groups (names of groups or families, none for the layout's first
-    one); and inside. Raises UsageError."""
+    one); and inside. `host_of` is the host of each rank. Raises UsageError."""
+    size = len(host_of)
     fault, rank, at = injection["fault"], injection["rank"], injection["at"]
     if not 0 <= rank < size:
         raise _refused(f"rank {rank} is not in a world of {size}")
@@ -84,10 +86,10 @@ def resolve(injection: Mapping[str, Any], calls: Sequence[Scheduled], layout: st
             raise _refused(f"{fault} wants a call: at=first, middle, last or a number")
         return Strike(fault, rank, RENDEZVOUS_NUMBER)
     if fault == "link-down":
-        raise _refused(
-            "link-down: opsdist takes no link down; run this across hosts and take one down meanwhile, as with "
-            "`ip link set DEV down` on one of them"
-        )
+        if len(set(host_of)) < 2:
+            raise _refused("link-down wants ranks on several hosts: --hosts")
+        # In a group of one host nobody would notice it.
+        calls = [call for call in calls if len({host_of[member] for member in call.group.ranks}) > 1]
     groups = _groups(injection["groups"], calls, layout, rank)
     if len(groups) > 1 and fault != "reorder":
         raise _refused(f"{fault} strikes in one group; several are for reorder")
@@ -169,7 +171,9 @@ def _groups(names: Sequence[str], calls: Sequence[Scheduled], layout: str, rank:
     if None in found:
         name = names[found.index(None)]
         words = [f"{group.name} ({group.family})" if group.name != group.family else group.name for group in own]
-        raise _refused(f"rank {rank} is in no group '{name}' with others; it is in {', '.join(words) or 'none'}")
+        raise _refused(
+            f"rank {rank} is in no group '{name}' that would notice it; it is in {', '.join(words) or 'none'}"
+        )
     return [group for group in found if group is not None]
 
 

@@ -6,7 +6,7 @@ A pure judgement of faults. It never blames the rank that complains. May import:
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -33,6 +33,8 @@ class Fault:
     message: str = ""
     notes: tuple[str, ...] = ()
     waiting_for: tuple[int, ...] = ()
+    unanswered: tuple[str, ...] = ()
+    """Hosts that do not acknowledge what it has sent."""
     peer: int | None = None
     code: int | None = None
     signal: int | None = None
@@ -62,8 +64,8 @@ class _Cause:
     suspects: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
     """Named as a whole."""
-    links: tuple[tuple[int, int], ...] = ()
-    """Named by the ranks at their ends."""
+    links: tuple[tuple[str, str | None], ...] = ()
+    """Named by the hosts at their ends; one host where it is its own link to all others."""
 
 
 def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def judge(faults: Sequence[Fault], host_of: Sequence[str]) -> dict[str, Any]:
         return {"kind": "rank", "rank": rank, **known}
 
     culprits = [subject(rank) for rank in cause.culprits] + [{"kind": "host", "host": host} for host in cause.hosts]
-    culprits += [{"kind": "link", "host": host_of[one], "peer": host_of[other]} for one, other in cause.links]
+    culprits += [{"kind": "link", "host": host, **({"peer": peer} if peer else {})} for host, peer in cause.links]
     complaints = [fault for fault in faults if fault.rank not in cause.culprits]
     first = next(
         (f for f in faults if f.rank in cause.culprits or (f.rank is None and f.host in cause.hosts)), faults[0]
@@ -109,6 +111,7 @@ def _cause(faults: Sequence[Fault]) -> _Cause:
         _ended,
         _agent,
         _unreachable,
+        _cut,
         _mismatched,
         _not_met,
         _raised,
@@ -185,6 +188,30 @@ def _unreachable(faults: Sequence[Fault]) -> _Cause | None:
     return _Cause("transport", (), "; ".join(words(fault) for fault in lost), advice, "likely", hosts=hosts)
 
 
+def _cut(faults: Sequence[Fault]) -> _Cause | None:
+    """Hosts that do not acknowledge what others send: their kernels would, whatever their ranks do."""
+    pairs = {_pair(fault.host, host) for fault in faults for host in fault.unanswered}
+    if not pairs:
+        return None
+    links = _narrowed(pairs | _unconnected(faults))
+    told = "; ".join(
+        f"what {fault.host} sends to {', '.join(fault.unanswered)} is not acknowledged, though it was sent again: "
+        f"{words(fault)}"
+        for fault in [fault for fault in faults if fault.unanswered][:2]
+    )
+    text = f"nothing gets through {' and '.join(_path(*link) for link in links[:3])}: {told}"
+    hosts = dict.fromkeys(host for link in links for host in link if host)
+    advice = (
+        f"`ip -s link` (carrier, errors, drops), `ip route get`, `nft list ruleset` on {', '.join(hosts)}",
+        "the ports of the switch between them; --interface takes another network",
+    )
+    return _Cause("transport", (), text, advice, "likely", links=links)
+
+
+def _path(host: str, peer: str | None) -> str:
+    return f"between {host} and {peer}" if peer else f"between {host} and all others"
+
+
 def _mismatched(faults: Sequence[Fault]) -> _Cause | None:
     for fault in faults:
         if fault.error == "MismatchError" and fault.rank is not None and fault.peer is not None:
@@ -255,14 +282,29 @@ def _silence(faults: Sequence[Fault]) -> _Cause | None:
 def _parted(faults: Sequence[Fault]) -> _Cause | None:
     """Two ranks each of which waited for the other one; others that waited for them are victims. Where only one did,
     the other may have been busy elsewhere."""
-    unreached = [fault for fault in faults if fault.error == "Unreached"]
-    wanted = {(fault.rank, peer) for fault in unreached if fault.rank is not None for peer in fault.waiting_for}
-    links = {(one, other) for one, other in wanted if one < other and (other, one) in wanted}
+    links = _unconnected(faults)
     if not links:
         return None
     advice = ("what lies between these hosts: a firewall, a route (`ip route get`); --interface takes another network",)
-    text = "; ".join(words(fault) for fault in unreached[:2])
-    return _Cause("transport", (), text, advice, "likely", links=tuple(sorted(links)))
+    text = "; ".join(words(fault) for fault in [fault for fault in faults if fault.error == "Unreached"][:2])
+    return _Cause("transport", (), text, advice, "likely", links=_narrowed(links))
+
+
+def _unconnected(faults: Sequence[Fault]) -> set[tuple[str, str]]:
+    """Pairs of hosts with ranks each of which could not connect to the other."""
+    host_of = {fault.rank: fault.host for fault in faults if fault.error == "Unreached"}
+    wanted = {(fault.rank, peer) for fault in faults if fault.rank in host_of for peer in fault.waiting_for}
+    return {_pair(host_of[one], host_of[other]) for one, other in wanted if (other, one) in wanted}
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one < other else (other, one)
+
+
+def _narrowed(pairs: Collection[tuple[str, str]]) -> tuple[tuple[str, str | None], ...]:
+    """Where all have one host in common, what is cut is this one's own link."""
+    common = [host for host in min(pairs) if all(host in pair for pair in pairs)]
+    return ((common[0], None),) if len(pairs) > 1 and common else tuple(sorted(pairs))
 
 
 def _all_waiting(faults: Sequence[Fault]) -> _Cause:

@@ -117,11 +117,10 @@ class Wires:
             _prepare(connection)
             # It fits into the socket, so nobody waits for it to be read.
             connection.sendall(hello + self._proof(hello))
-        except TimeoutError:
-            connection.close()
-            raise Unreached(f"rank {self._rank} cannot connect to rank {rank} at {host}", (rank,)) from None
         except OSError as error:
             connection.close()
+            if isinstance(error, TimeoutError) or error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
+                raise Unreached(f"rank {self._rank} cannot connect to rank {rank} at {host}", (rank,)) from None
             if error.errno in (errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                 raise ResourceError(
                     f"rank {self._rank} has no socket or port for a connection to rank {rank}: {error.strerror}"

@@ -54,7 +54,10 @@ def _phases(faults: Sequence[Fault], verdict: Mapping[str, Any]) -> str:
 def _beyond(faults: Sequence[Fault]) -> bool:
     """Whether it is not the ranks' calls that are in question."""
     return any(
-        fault.kind in _BEYOND_RANKS or fault.error in _BEYOND_CALLS or fault.phase in ("start", "rendezvous")
+        fault.kind in _BEYOND_RANKS
+        or fault.error in _BEYOND_CALLS
+        or fault.unanswered
+        or fault.phase in ("start", "rendezvous")
         for fault in faults
     )
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 from collectives.communicator import Communicator
 from collectives.dtypes import Array
 from suites.exercise import Scheduled
+from suites.jobs.cut import cut
 from suites.jobs.inject import FAULTS
 from suites.launch.rank import RankContext
 from suites.strikes import RENDEZVOUS_NUMBER, Strike
@@ -31,6 +34,26 @@ _SETTLED_SECONDS = 0.1
 _POLL_SECONDS = 0.01
 _ELSEWHERE_SECONDS = 1.0
 """For a rank of another host to be stopped, whose state cannot be seen from here."""
+_RANK = struct.Struct("=qq48s")
+"""An address of IPv6 has 39 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """A rank, as strikes need to know it."""
+
+    pid: int
+    node: int
+    address: str
+    """Of its host; empty where there is but one."""
+
+    def packed(self) -> bytes:
+        return _RANK.pack(self.pid, self.node, self.address.encode())
+
+    @classmethod
+    def of(cls, data: bytes) -> _Other:
+        pid, node, address = _RANK.unpack(data)
+        return cls(pid, node, address.rstrip(b"\0").decode())
 
 
 class Saboteur:
@@ -40,21 +63,24 @@ class Saboteur:
         self._context, self._all, self._rank = context, strikes, context.placement.rank
         self._mine = [strike for strike in strikes if strike.rank == self._rank]
         self._late = 0
-        self._pids: Array | None = None
-        """Process ids of all ranks, where one is to be stopped inside a call."""
-        self._nodes: Array | None = None
+        self._cut: list[Strike] = []
+        """Those of link-down that have struck."""
+        self._others: Sequence[_Other] = ()
+        """All ranks, where a strike needs to know of them."""
 
     def at_rendezvous(self) -> None:
         self._act(RENDEZVOUS_NUMBER)
 
     def meet(self, comm: Communicator) -> None:
         """Learn what is needed of the others; in a group of its own, so that nobody's calls are counted otherwise."""
-        if any(strike.inside for strike in self._all):
+        if any(strike.inside or strike.fault == "link-down" for strike in self._all):
             everyone = comm.group(range(comm.size))
-            own, all_of_us = comm.allocate(2, "int64"), comm.allocate(2 * comm.size, "int64")
-            own[:] = os.getpid(), self._context.placement.node
-            everyone.bind("allgather", own, all_of_us).run()
-            self._pids, self._nodes = all_of_us[::2].copy(), all_of_us[1::2].copy()
+            own = _Other(os.getpid(), self._context.placement.node, self._context.address or "").packed()
+            send, recv = comm.allocate(len(own), "uint8"), comm.allocate(len(own) * comm.size, "uint8")
+            send[:] = np.frombuffer(own, np.uint8)
+            everyone.bind("allgather", send, recv).run()
+            told = recv.tobytes()
+            self._others = [_Other.of(told[start : start + len(own)]) for start in range(0, len(told), len(own))]
 
     def before(self, call: Scheduled, comms: Mapping[str, Communicator]) -> None:
         """Do what is due at this call."""
@@ -64,6 +90,8 @@ class Saboteur:
                 self._receive_first(comms[call.group.name], call)
             elif strike.inside and strike.number == call.number:
                 self._stop_inside(strike)
+            elif strike.fault == "link-down" and call.number >= strike.number:
+                self._cut_off(strike)
         slow = any(strike.fault == "slow" and call.number >= strike.number for strike in self._mine)
         if slow and len(call.members) > 1 and self._late < _LATE_CALLS:
             self._late += 1
@@ -102,13 +130,20 @@ class Saboteur:
         if strike.rank == self._rank:
             threading.Thread(target=_stop_when_inside, args=(threading.get_ident(),), daemon=True).start()
             return
-        assert self._pids is not None
-        assert self._nodes is not None
-        if self._nodes[strike.rank] != self._context.placement.node:
+        struck = self._others[strike.rank]
+        if struck.node != self._context.placement.node:
             time.sleep(_ELSEWHERE_SECONDS)
             return
-        while _state(int(self._pids[strike.rank])) != "T":
+        while _state(struck.pid) != "T":
             time.sleep(_POLL_SECONDS)
+
+    def _cut_off(self, strike: Strike) -> None:
+        """Nothing comes through any more between the host of the rank and others; each end sees to it by itself."""
+        if strike not in self._cut:
+            self._cut.append(strike)
+            here, struck = self._context.placement.node, self._others[strike.rank].node
+            gone = {one.address for one in self._others if (one.node == struck) != (here == struck)}
+            cut(gone, self._context.timeout)
 
 
 def _stop_when_inside(thread: int) -> None:

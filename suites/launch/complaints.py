@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from suites.launch.protocol import Frame
 from suites.launch.seen import Seen
 from suites.verdict import Fault
 
 
-def of_rank(rank: int, seen: Seen, content: Frame) -> Fault:
-    """It has reported an error."""
+def of_rank(rank: int, seen: Seen, content: Frame, host_at: Mapping[str, str]) -> Fault:
+    """It has reported an error. `host_at` is whose an address is."""
     return Fault(
         rank, "failure", seen.phase, error=content["error"], message=content["message"],
-        notes=tuple(content["notes"]), waiting_for=tuple(content["waiting_for"]), peer=content["peer"], pid=seen.pid,
-        traceback="".join(content["traceback"]),
+        notes=tuple(content["notes"]), waiting_for=tuple(content["waiting_for"]),
+        unanswered=tuple(host_at[address] for address in content["unanswered"] if address in host_at),
+        peer=content["peer"], pid=seen.pid, traceback="".join(content["traceback"]),
     )  # fmt: skip
 
 

@@ -141,8 +141,8 @@ FROM_RANKS: Mapping[str, Shape] = {
     "phase": {"phase": text},
     "ring": {"descriptor": integer},
     "failure": {
-        "error": text, "message": text, "notes": every(text), "waiting_for": every(integer), "peer": optional(integer),
-        "traceback": every(text),
+        "error": text, "message": text, "notes": every(text), "waiting_for": every(integer), "unanswered": every(text),
+        "peer": optional(integer), "traceback": every(text),
     },
 }  # fmt: skip
 """Contents of `rank`, those that are the launcher's own."""

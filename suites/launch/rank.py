@@ -1,6 +1,6 @@
 """What a rank does once it was forked: put itself in order, run its job, tell the agent how it ended.
 
-May import: protocol, jobs, collectives.
+May import: protocol, unanswered, jobs, collectives.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collectives.errors import CollectiveError
 from collectives.placement import Placement
 from collectives.recorder import Recorder
 from suites.launch.protocol import Channel, Frame
+from suites.launch.unanswered import unanswered
 
 _PR_SET_PDEATHSIG = 1
 
@@ -105,13 +106,15 @@ def run_job(
 
 
 def failure(error: BaseException) -> Frame:
-    """An error as data."""
+    """An error as data; where a rank has waited in vain, with what its kernel knows of the others' hosts."""
+    waiting_for = list(getattr(error, "waiting_for", ()))
     return {
         "type": "failure",
         "error": type(error).__name__,
         "message": str(error),
         "notes": list(getattr(error, "__notes__", ())),
-        "waiting_for": list(getattr(error, "waiting_for", ())),
+        "waiting_for": waiting_for,
+        "unanswered": unanswered() if waiting_for else [],
         "peer": getattr(error, "peer", None),
         "expected": isinstance(error, CollectiveError),
         "traceback": traceback.format_exception(error),

@@ -336,12 +336,16 @@ class Supervisor:
                 seen.finished = True
             case "failure":
                 seen.failed = True
-                fault = complaints.of_rank(rank, seen, content)
+                fault = complaints.of_rank(rank, seen, content, self._host_at())
                 # Of ranks that differ, all are to have come to where they do: the majority may be right.
                 patient = fault.waiting_for or fault.error == "MismatchError"
                 self._fault(fault, deadlines.GRACE_SECONDS if patient else 0.0)
             case _:
                 yield Report(rank, content)
+
+    def _host_at(self) -> dict[str, str]:
+        """Whose the addresses are by which ranks of other hosts are reached."""
+        return dict(zip(self._job.addresses if self._job else (), [link.host for link in self._links], strict=False))
 
     def _on_exit(self, frame: Frame) -> None:
         seen = self._roll[frame["rank"]]
@@ -412,6 +416,7 @@ class Supervisor:
         excused: set[int] = set()
         for link in self._opened:
             if link.command.far and not link.over and now - link.heard > deadlines.QUIET_SECONDS:
+                link.over = True  # it is not waited for, to stop, any more
                 self._fault(complaints.unreachable(link.host, now - link.heard))
                 excused.update(link.ranks)
         idle_since = now - self._job.timeout if self._job.spins else None

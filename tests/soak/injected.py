@@ -2,7 +2,7 @@
 
 Each run is a real `opsdist diagnose deadlock --inject`. Class, culprit and collective are held against what was
 injected; then `--healthy N` runs without a fault, with every CPU busy, count false alarms. Prints a line a run that
-went wrong, and the score.
+went wrong, and the score. What takes several hosts is in cables.py.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ CLASSES = {
     "missing": "missing", "exit0": "missing", "sleep": "missing", "raise": "crashed", "kill": "crashed",
     "stop": "missing", "stop inside": "stuck", "mismatch-op": "mismatch", "mismatch-size": "mismatch",
     "mismatch-dtype": "mismatch", "mismatch-root": "mismatch", "reorder": "mismatch", "reorder over two": "cycle",
-    "cycle": "cycle", "slow": "slow", "corrupt": "corrupt",
+    "cycle": "cycle", "slow": "slow", "corrupt": "corrupt", "link-down": "transport",
 }  # fmt: skip
 """What is injected -> the class of the verdict."""
+ACROSS_HOSTS = ("link-down",)
 FAMILY = {"world": "world", "halves": "halves", "grid": "rows"}
 OTHER = {"halves": "world", "grid": "columns"}
 """layout -> the second family of groups, where an order over two groups makes a circle."""
-_LEAST_RANKS = {"grid": 4, "halves": 3}
+LEAST_RANKS = {"grid": 4, "halves": 3}
 """Below them, such groups have but one rank each."""
 
 
@@ -56,23 +57,30 @@ class Injection:
     layout: str
     rank: int
     at: str = "middle"
+    hosts: int = 1
 
     @property
     def wanted(self) -> dict[str, Any]:
         """As the command line's option is understood."""
         fault, _, how = self.name.partition(" ")
         groups = [FAMILY[self.layout], *([OTHER[self.layout]] if how == "over two" else [])]
+        if fault in ACROSS_HOSTS:
+            groups = []  # the first that is on several
         return {"fault": fault, "rank": self.rank, "at": self.at, "groups": groups, "inside": how == "inside"}
 
     @property
     def option(self) -> str:
         told = self.wanted
-        inside = ",inside=1" * told["inside"]
-        return f"{told['fault']}:rank={self.rank},at={self.at},group={','.join(told['groups'])}{inside}"
+        groups, inside = [f"group={','.join(told['groups'])}"] * bool(told["groups"]), ["inside=1"] * told["inside"]
+        return ",".join([f"{told['fault']}:rank={self.rank}", f"at={self.at}", *groups, *inside])
 
     @property
     def strike(self) -> Strike:
-        return resolve(self.wanted, self.calls, self.layout, self.ranks)
+        return resolve(self.wanted, self.calls, self.layout, [self.host_of(rank) for rank in range(self.ranks)])
+
+    def host_of(self, rank: int) -> str:
+        """As in a lab."""
+        return f"node{1 + rank * self.hosts // self.ranks}"
 
     @property
     def calls(self) -> Sequence[Scheduled]:
@@ -95,13 +103,15 @@ class Outcome:
 
     @property
     def culprits(self) -> list[int]:
-        return [culprit["rank"] for culprit in self.verdict["culprits"]]
+        return [culprit["rank"] for culprit in self.verdict["culprits"] if culprit["kind"] == "rank"]
 
 
 def injections(ranks: Sequence[int], layouts: Sequence[str]) -> Iterator[Injection]:
     """All that can be made in these worlds; the rank that is struck changes."""
-    for number, (size, layout, name) in enumerate(product(ranks, layouts, CLASSES)):
-        if size < _LEAST_RANKS.get(layout, 2) or (name == "reorder over two" and layout not in OTHER):
+    for number, (size, layout, name) in enumerate(
+        product(ranks, layouts, [name for name in CLASSES if name not in ACROSS_HOSTS])
+    ):
+        if size < LEAST_RANKS.get(layout, 2) or (name == "reorder over two" and layout not in OTHER):
             continue
         found = Injection(name, size, layout, 1 + number % (size - 1))
         try:
@@ -112,20 +122,20 @@ def injections(ranks: Sequence[int], layouts: Sequence[str]) -> Iterator[Injecti
             yield found
 
 
-def diagnose(space: RunSpace, name: str, *arguments: str) -> Outcome:
+def diagnose(space: RunSpace, name: str, *arguments: str, **variables: str) -> Outcome:
     """One run of the command, to its end."""
     path, started = space.folder / f"{name}.json", time.monotonic()
     command = [*OPSDIST, *arguments, "--json", str(path)]
     done = subprocess.run(
-        command, check=False, env=space.environment(), capture_output=True, text=True, timeout=PATIENCE
+        command, check=False, env=space.environment(**variables), capture_output=True, text=True, timeout=PATIENCE
     )
     assert path.exists(), f"{command}: {done.returncode}\n{done.stderr}"
     return Outcome(done.returncode, time.monotonic() - started, json.loads(path.read_text()))
 
 
-def inject(space: RunSpace, injection: Injection, timeout: float) -> Outcome:
-    layout = ("-n", str(injection.ranks), "--layout", injection.layout)
-    return diagnose(space, "run", *layout, "--timeout", f"{timeout}s", "--inject", injection.option)
+def inject(space: RunSpace, injection: Injection, timeout: float, *arguments: str, **variables: str) -> Outcome:
+    layout = ("-n", str(injection.ranks), "--layout", injection.layout, "--timeout", f"{timeout}s", *arguments)
+    return diagnose(space, "run", *layout, "--inject", injection.option, **variables)
 
 
 def faults_of(injection: Injection, outcome: Outcome) -> list[str]:
@@ -138,6 +148,8 @@ def faults_of(injection: Injection, outcome: Outcome) -> list[str]:
         right = set(outcome.culprits) == set(struck.members)
     elif injection.name == "reorder over two":
         right = injection.rank in outcome.culprits
+    elif injection.name in ACROSS_HOSTS:
+        right = of_link(verdict, injection.host_of(injection.rank))
     else:
         tie = verdict["class"] == "mismatch" and not outcome.culprits and injection.rank in sides
         right = outcome.culprits == [injection.rank] or tie
@@ -146,6 +158,12 @@ def faults_of(injection: Injection, outcome: Outcome) -> list[str]:
     if CLASSES[injection.name] != "cycle" and collective.get("seq") != struck.seq:
         wrong.append("collective")
     return wrong
+
+
+def of_link(verdict: dict[str, Any], host: str) -> bool:
+    """Whether what is named is this host, its link, or one link of it."""
+    ends = [{culprit["host"], culprit.get("peer", culprit["host"])} for culprit in verdict["culprits"]]
+    return len(ends) == 1 and host in ends[0]
 
 
 @contextmanager

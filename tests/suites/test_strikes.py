@@ -25,10 +25,11 @@ def struck(
     size: int = 4,
     layout: str = "all",
     inside: bool = False,
+    hosts: int = 1,
 ) -> tuple[Strike, Scheduled]:
     calls = script(size, layout)
     wanted: dict[str, Any] = {"fault": fault, "rank": rank, "at": at, "groups": groups, "inside": inside}
-    strike = resolve(wanted, calls, layout, size)
+    strike = resolve(wanted, calls, layout, [f"node{rank * hosts // size}" for rank in range(size)])
     return strike, calls[strike.number - 1]
 
 
@@ -128,7 +129,8 @@ def test_a_call_is_brought_forward_to_just_before_another() -> None:
         ("corrupt", (), {"at": "rendezvous"}, "wants a call"),
         ("missing", (), {"at": "rendezvous"}, "wants a call"),
         ("kill", (), {"inside": True}, "inside is for stop"),
-        ("link-down", (), {}, "takes no link down"),
+        ("link-down", (), {}, "wants ranks on several hosts"),
+        ("link-down", ("halves",), {"hosts": 2}, "no group 'halves' that would notice it; it is in"),
         ("kill", (), {"size": 1, "rank": 0}, "one rank"),
     ],
 )
@@ -139,10 +141,18 @@ def test_what_could_never_be_noticed_is_refused(
         struck(fault, *groups, **options)
 
 
+@pytest.mark.parametrize(
+    ("layout", "hosts", "group"), [("halves", 2, "world"), ("halves", 4, "half0"), ("grid", 2, "column1")]
+)
+def test_a_link_is_cut_where_a_group_is_on_both_sides_of_it(layout: str, hosts: int, group: str) -> None:
+    strike, call = struck("link-down", layout=layout, hosts=hosts)
+    assert (call.group.name, call.together, strike.rank) == (group, True, 1)
+
+
 @pytest.mark.parametrize("fault", ["exit0", "sleep", "raise", "kill", "stop"])
 def test_some_strike_before_the_ranks_meet(fault: str) -> None:
     wanted = {"fault": fault, "rank": 0, "at": "rendezvous", "groups": (), "inside": False}
-    assert resolve(wanted, script(2), "all", 2).number == 0
+    assert resolve(wanted, script(2), "all", ["node1"] * 2).number == 0
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -174,6 +175,32 @@ def test_two_hosts_that_cannot_connect_are_a_link_and_who_waited_for_them_is_a_v
     assert found["culprits"] == [{"kind": "link", "host": "b", "peer": "d"}]
     assert "rank 3 (pid 103 on d) failed" in found["explanation"]
     assert "firewall" in found["next_checks"][0]
+
+
+def cut(rank: int, *hosts: str) -> Fault:
+    return replace(waits(rank, 0), unanswered=hosts)
+
+
+def test_what_a_host_does_not_acknowledge_is_lost_on_the_way_to_it() -> None:
+    found = judge([waits(2, 0), cut(1, "a"), waits(0, 1)], ["a", "b", "c"])
+    assert (found["class"], found["culprits"]) == ("transport", [{"kind": "link", "host": "a", "peer": "b"}])
+    assert found["waiting"] == [0, 1, 2]
+    assert "what b sends to a is not acknowledged" in found["explanation"]
+    assert "ip -s link" in found["next_checks"][0]
+
+
+def test_what_all_cut_paths_have_in_common_is_the_link_of_one_host() -> None:
+    hosts = ["a", "b", "c", "d"]
+    assert judge([cut(1, "a"), cut(0, "c", "d")], hosts)["culprits"] == [{"kind": "link", "host": "a"}]
+    assert judge([cut(1, "a"), cut(0, "b")], hosts)["culprits"] == [{"kind": "link", "host": "a", "peer": "b"}]
+    pairs = [(link["host"], link["peer"]) for link in judge([cut(0, "b"), cut(2, "d")], hosts)["culprits"]]
+    assert pairs == [("a", "b"), ("c", "d")]
+    both = [cut(0, "b"), waits(0, 2, error="Unreached"), waits(2, 0, error="Unreached")]
+    assert judge(both, hosts)["culprits"] == [{"kind": "link", "host": "a"}]
+
+
+def test_a_process_that_is_gone_explains_more_than_what_is_not_acknowledged() -> None:
+    assert judge([cut(1, "a"), ended(0, signal=9)], ["a", "b"])["class"] == "crashed"
 
 
 def test_a_rank_that_was_not_reached_since_it_is_gone_makes_no_link() -> None:

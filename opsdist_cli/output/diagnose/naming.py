@@ -59,8 +59,9 @@ def _thing(subject: Record) -> str:
         return f"file {where or device or 'unknown'}"
     if subject["kind"] == "link":
         end = " ".join(str(part) for part in (where or rank, device) if part is not None) or "unknown"
-        other = f"rank {peer}" if isinstance(peer, int) else peer or "unknown"
-        return f"link {end} - {other}"
+        if peer is None:
+            return f"link of {end}"
+        return f"link {end} - {f'rank {peer}' if isinstance(peer, int) else peer}"
     kind = None if subject["kind"] == "rank" else subject["kind"]
     words = [str(part) for part in (kind, device, rank) if part is not None]
     return " ".join(words or [subject["kind"]]) + (f" on {where}" if where else "")

@@ -41,6 +41,7 @@ _FINDING: Frame = {"check": "c", "status": "warn", "subject": {}, "message": "m"
 def failure(rank: int = 0, **given: Any) -> Frame:
     content = {
         "type": "failure", "error": "TransportTimeout", "message": "m", "notes": ["n"], "waiting_for": [1],
+        "unanswered": ["198.18.0.2"],
         "peer": None, "expected": True, "traceback": ["t"],
     }  # fmt: skip
     return {"type": "rank", "rank": rank, "content": {**content, **given}}

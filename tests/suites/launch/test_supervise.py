@@ -66,8 +66,9 @@ def said(rank: int, **content: object) -> str:
 
 def failed(rank: int, *waiting: int, error: str = "TransportTimeout") -> str:
     return said(
-        rank, type="failure", error=error, message="m", notes=[], waiting_for=waiting, peer=None, traceback=["t"]
-    )
+        rank, type="failure", error=error, message="m", notes=[], waiting_for=waiting, unanswered=[], peer=None,
+        traceback=["t"],
+    )  # fmt: skip
 
 
 def beat(**ranks: tuple[str, float]) -> str:

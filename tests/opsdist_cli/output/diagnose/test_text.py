@@ -89,10 +89,17 @@ def test_links_hosts_and_devices_are_named() -> None:
     culprits = [
         {"kind": "link", "host": "node01", "device": "mlx5_0", "peer": "node02"},
         {"kind": "link", "rank": 3, "peer": 4},
+        {"kind": "link", "host": "node06"},
         {"kind": "host", "host": "node03"},
         {"kind": "host", "host": "node04"},
         {"kind": "device", "device": "npu3", "host": "node05", "rank": 9},
     ]
     text = render(diagnosis(verdict=verdict(culprits=culprits)))
-    for words in ("link node01 mlx5_0 - node02", "link rank 3 - rank 4", "hosts node[03-04]", "device npu3 rank 9 on"):
+    for words in (
+        "link node01 mlx5_0 - node02",
+        "link rank 3 - rank 4",
+        "link of node06",
+        "hosts node[03-04]",
+        "device npu3 rank 9 on",
+    ):
         assert words in text.replace("\n              ", " ")
