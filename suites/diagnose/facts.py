@@ -217,12 +217,14 @@ Kind = Literal["rank", "host", "device", "link", "file"]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a complaint is about. A link is between `who` and `peer`; a file is `file`."""
+    """What a complaint is about. A link is between `who` and `peer`, or that of `who` to all others, by the network
+    card `card` where that is told; without `who` it is all links of the cards of that name. A file is `file`."""
 
     kind: Kind
     who: Who = NOBODY
     peer: Who | None = None
     file: str | None = None
+    card: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +300,14 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class HostAddress:
+    """The host of `who` is reached by the address of `who`."""
+
+    who: Who
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """Evidence of a kind that was understood. `who` where it is one process's own."""
 
@@ -329,7 +339,7 @@ class Unread:
 
 Fact = (
     Group | Identity | Call | Track | Waiting | Absent | Disagreement | Trouble | Ended | Stack | Raised | Setting
-    | Seen | Moving | Unread
+    | HostAddress | Seen | Moving | Unread
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from suites.diagnose.holding import (
     untold,
 )
 from suites.diagnose.next_checks import NEXT
+from suites.diagnose.paths import in_common
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.verdict import At, Confidence, Verdict
@@ -174,7 +175,13 @@ def _ordered(case: Case) -> Verdict | None:
 
 def _failed_path(case: Case) -> Verdict | None:
     first = next((c for c in case.complaints if c.level == Level.TRANSPORT and c.cause), None)
-    return _by(case, first, "likely") if first else None
+    if first is None:
+        return None
+    found = _by(case, first, "likely")
+    if common := in_common(first, case.complaints, case.facts, case.people):
+        path, words = common
+        return replace(found, about=(path,), explanation=f"{found.explanation}; {words}")
+    return found
 
 
 def _configured(case: Case) -> Verdict | None:

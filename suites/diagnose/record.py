@@ -121,6 +121,8 @@ def _subject(people: People, subject: Subject) -> dict[str, Any]:
     for name in ("host", "device", "rank"):
         if (value := getattr(subject.who, name)) is not None:
             told[name] = value
+    if subject.card:
+        told["device"] = subject.card
     if "host" not in told and subject.who.address:
         told["host"] = subject.who.address
     if subject.kind == "host":

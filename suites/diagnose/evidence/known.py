@@ -20,7 +20,7 @@ About = Literal["speaker", "host", "device", "link", "peer", "both", "peer_host"
 @dataclass(frozen=True, slots=True)
 class Known:
     """One text. Named groups of `pattern` say who it is about: rank, host, pid, device, local_rank, group, group_rank,
-    address of the speaker, and peer_rank, peer_host, ... of its peer."""
+    address of the speaker, peer_rank, peer_host, ... of its peer, and the card that a link leads over."""
 
     name: str
     """Of the row, such as `nccl.shm_full`."""
@@ -81,14 +81,16 @@ class KnownTexts:
 
 def _trouble(row: Known, line: Line, found: re.Match[str]) -> Trouble:
     speaker, peer = merged(line.who, people(found)), people(found, "peer_")
-    words = {name: value or "?" for name, value in found.groupdict().items()}
+    told = found.groupdict()
+    words = {name: value or "?" for name, value in told.items()}
+    about = tuple(_about(row.about, speaker, peer, told.get("card")))
     return Trouble(
-        speaker, line.place(), row.level, row.what.format(**words), row.cause, tuple(_about(row.about, speaker, peer)),
+        speaker, line.place(), row.level, row.what.format(**words), row.cause, about,
         tuple(step.format(**words) for step in row.remedy), row.name,
     )  # fmt: skip
 
 
-def _about(about: About, speaker: Who, peer: Who) -> Iterable[Subject]:
+def _about(about: About, speaker: Who, peer: Who, card: str | None) -> Iterable[Subject]:
     match about:
         case "speaker":
             yield Subject("rank", speaker)
@@ -99,7 +101,7 @@ def _about(about: About, speaker: Who, peer: Who) -> Iterable[Subject]:
         case "device":
             yield Subject("device", speaker)
         case "link":
-            yield Subject("link", speaker, peer)
+            yield Subject("link", speaker, peer, card=card)
         case "peer":
             yield Subject("rank", peer)
         case "both":

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.facts import Fact, Level, Place, Setting, Subject, Trouble, Who
+from suites.diagnose.facts import Fact, HostAddress, Level, Place, Setting, Subject, Trouble, Who
 
 _SETTINGS: Mapping[str, re.Pattern[str]] = {
     "nccl.version": re.compile(r"NCCL version (?P<value>[\w.+]{1,60})"),
@@ -29,6 +29,7 @@ _PORT = re.compile(r"\[\d+\]([\w-]+):\d+(/\w+)?")
 _CHANNEL = re.compile(
     r"(?P<from>\d{1,9})\[\w{1,16}\] -> (?P<to>\d{1,9})\[\w{1,16}\] \[(?P<way>send|receive)\] via (?P<by>NET/\S{1,60})"
 )
+_ADDRESS = re.compile(r"(?:Bootstrap ?: Using |OOB )(?:interface )?[\w.@-]{1,32}:(?P<address>[0-9A-Fa-f.:]{3,45})<")
 _LOOPBACK = re.compile(r"(?:Bootstrap|NET(?:/Socket)?) ?: Using (?:interface )?(?:\[0\])?lo:127\.")
 _REFUSED = re.compile(r"[Cc]onnect.{0,160}(?:refused|timed? ?out|timeout)", re.IGNORECASE)
 _LINK = re.compile(r"\+ (?P<kind>PCI|NET|NVL)\[(?P<rate>[\d.]{1,12})\]")
@@ -91,6 +92,8 @@ class Setup:
             yield Setting(line.who, line.place(), f"nccl.direct {source} -> {target}", "yes" if direct else "no")
 
     def _settings(self, line: Line) -> Iterable[Fact]:
+        if line.who.host and (found := _ADDRESS.search(line.text)):
+            yield HostAddress(Who(host=line.who.host, address=found["address"]), line.place())
         for key, pattern in _SETTINGS.items():
             if found := pattern.search(line.text):
                 value = found["value"] or "none"

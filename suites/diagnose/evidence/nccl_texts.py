@@ -14,6 +14,7 @@ _PORT = "`ibstat` and `rdma link` there: every port that is used is Active"
 _PERF = "`ib_write_bw` between the two hosts over the same device"
 _COMPLETION = r"completion (?:from peer (?P<peer_address>[\w.:%-]+?)(?:<\d+>)? )?with (?:status|error)[= ]?(?:\w+\()?"
 """Then the number."""
+_CARD = r"(?:.{0,300} hca (?P<card>[\w.-]{1,64}))?"
 
 ROWS: tuple[Known, ...] = (
     Known(
@@ -29,7 +30,7 @@ ROWS: tuple[Known, ...] = (
     ),
     Known(
         "nccl.completion_12", "completion",
-        _COMPLETION + r"12\b", Level.TRANSPORT, "the other end did not answer, after all retries (error 12)",
+        _COMPLETION + r"12\b" + _CARD, Level.TRANSPORT, "the other end did not answer, after all retries (error 12)",
             "transport", "link",
         (_GID, _PORT, _PERF),
     ),

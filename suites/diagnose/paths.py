@@ -1,0 +1,84 @@
+"""Failed paths that have something in common: then not the first of them is at fault, but what all lead over.
+
+Only paths that failed at about the same time are compared: where a rank ends because of one, its other paths fail too,
+some time later, and prove nothing. May import: complaints, facts, people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from suites.diagnose.complaints import Complaint
+from suites.diagnose.facts import Fact, HostAddress, Setting, Subject, Who
+from suites.diagnose.people import People
+
+_TOGETHER = 2.0
+"""Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A failed one, from the host that complains, by a network card where it is named, to another host."""
+
+    host: str
+    peer: str
+    card: str | None
+
+
+def in_common(
+    first: Complaint, complaints: Sequence[Complaint], facts: Sequence[Fact], people: People
+) -> tuple[Subject, str] | None:
+    """What the paths that failed together with the first one lead over, with words for it: the link between two hosts,
+    a host's own link, or a rail. None where they have nothing in common, or it is not told where they lead."""
+    hosts = {fact.who.address: fact.who.host for fact in facts if isinstance(fact, HostAddress)}
+    together = [complaint for complaint in complaints if complaint is first or _together(complaint, first)]
+    told = [(complaint, subject) for complaint in together for subject in complaint.about if subject.kind == "link"]
+    paths = [path for _, subject in told if (path := _path(subject, people, hosts))]
+    if len(told) < 2 or len(paths) < len(told):
+        return None
+    pairs = sorted({tuple(sorted((path.host, path.peer))) for path in paths})
+    several = f"{len(paths)} paths failed at once"
+    if len(pairs) == 1:
+        one, other = pairs[0]
+        return Subject("link", Who(host=one), Who(host=other)), f"{several}, all between {one} and {other}"
+    common = [host for host in pairs[0] if all(host in pair for pair in pairs)]
+    if common:
+        card = _only({path.card for path in paths if path.host == common[0]})
+        return Subject("link", Who(host=common[0]), card=card), f"{several}, and all have one end on {common[0]}"
+    card = _only({path.card for path in paths})
+    if card and _beside(card, facts):
+        return Subject("link", card=card), f"{several}, all over {card}, and none over another card: one rail"
+    return None
+
+
+def _together(complaint: Complaint, first: Complaint) -> bool:
+    if complaint.level != first.level or complaint.cause != first.cause:
+        return False
+    one, other = complaint.place.time, first.place.time
+    return one is not None and other is not None and abs(one - other) <= _TOGETHER
+
+
+def _path(subject: Subject, people: People, hosts: Mapping[str | None, str | None]) -> _Path | None:
+    ends = [next(_hosts(who, people, hosts), None) for who in (subject.who, subject.peer) if who is not None]
+    if len(ends) < 2 or ends[0] is None or ends[1] is None or ends[0] == ends[1]:
+        return None
+    return _Path(ends[0], ends[1], subject.card)
+
+
+def _hosts(who: Who, people: People, hosts: Mapping[str | None, str | None]) -> Iterator[str]:
+    """By its name, by who it is, by an address of it."""
+    number = people.number(who)
+    for host in (who.host, people.persons[number].host if number is not None else None, hosts.get(who.address)):
+        if host is not None:
+            yield host
+
+
+def _only(cards: set[str | None]) -> str | None:
+    return next(iter(cards)) if len(cards) == 1 else None
+
+
+def _beside(card: str, facts: Sequence[Fact]) -> bool:
+    """Whether hosts have other cards too."""
+    lists = (fact.value.split() for fact in facts if isinstance(fact, Setting) and fact.key == "nccl.devices")
+    return any(name.partition("/")[0] != card for names in lists for name in names)
