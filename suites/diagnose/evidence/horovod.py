@@ -28,7 +28,6 @@ _STALL = "One or more tensors were submitted to be reduced, gathered or broadcas
 _MOST_STALLED = 64
 """An inspector repeats itself every minute."""
 _MOST_RANKS = 1 << 14
-_STALL = "One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks"
 _WORDS = "some ranks have submitted tensors that others have not"
 
 
