@@ -1,7 +1,7 @@
 """What is packed: compressed files and archives as streams of bytes. Nothing is ever extracted, names are only names.
 
 Bounded, since an archive may be made to harm: so many members, so many bytes, so much more than is packed.
-May import: facts, source.
+May import: facts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from suites.diagnose.facts import Unread
 
@@ -30,7 +30,7 @@ _HELD = 32 << 20
 _HEAD = 512
 
 Opener = Callable[[], BinaryIO]
-Unpacker = Callable[[BinaryIO], BinaryIO]
+Unpacker = Callable[[BinaryIO], Any]
 
 
 class Closable(Protocol):
@@ -54,19 +54,7 @@ DAMAGED = (
 """What reading something cut, damaged, encrypted or hostile raises."""
 
 
-def _gzip(raw: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-
-
-def _bzip2(raw: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, bz2.BZ2File(raw))
-
-
-def _xz(raw: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, lzma.LZMAFile(raw))
-
-
-_UNPACKERS: tuple[tuple[bytes, Unpacker], ...] = ((b"\x1f\x8b", _gzip), (b"BZh", _bzip2), (b"\xfd7zXZ\x00", _xz))
+_UNPACKERS: Mapping[bytes, Unpacker] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 """How it begins -> what reads it."""
 _FOREIGN = {
     b"\x28\xb5\x2f\xfd": "zstd -d",
@@ -116,7 +104,7 @@ class Unpacked:
 
     def __call__(self) -> BinaryIO:
         head = _head(self.packed)
-        unpack = next(unpacker for magic, unpacker in _UNPACKERS if head.startswith(magic))
+        unpack = next(unpacker for magic, unpacker in _UNPACKERS.items() if head.startswith(magic))
         raw = self.packed()
         return _bounded(unpack(raw), self.size, raw)
 
@@ -175,7 +163,7 @@ def unpacked(opener: Opener, size: int | None) -> Opener:
     for magic, command in _FOREIGN.items():
         if head.startswith(magic):
             raise Exceeded(f"packed in a way that is not read here: unpack it with `{command}` first")
-    return Unpacked(opener, size) if any(head.startswith(magic) for magic, _ in _UNPACKERS) else opener
+    return Unpacked(opener, size) if head.startswith(tuple(_UNPACKERS)) else opener
 
 
 def members(opener: Opener, name: str) -> Iterator[Member | Unread] | None:
