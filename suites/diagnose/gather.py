@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from suites.diagnose.compact import Kept
-from suites.diagnose.evidence import FILE_READERS, LINE_READERS, attribute
+from suites.diagnose.evidence import FILE_READERS, LINE_READERS, attribute, line_reader
 from suites.diagnose.evidence.archive import DAMAGED
 from suites.diagnose.evidence.log import read_log
 from suites.diagnose.evidence.source import Source, sources
@@ -92,7 +92,7 @@ def _of_log(source: Source, head: bytes, readers: Readers) -> Iterator[Fact]:
         yield Unread(source.name, "no text, and nothing that is known")
         return
     understood = False
-    for fact in read_log(source, head, {name: attribute(path)() for name, path in readers.of_lines.items()}):
+    for fact in read_log(source, head, {name: line_reader(path) for name, path in readers.of_lines.items()}):
         understood = True
         yield fact
     if not understood:

@@ -2,15 +2,16 @@
 
 FILE_READERS read a source as a whole, and are asked in this order whether it is theirs; what is nobody's is text, and
 every line of it goes to all LINE_READERS, since logs mix what many libraries say.
-May import: facts, line, source, known; readers only when used.
+May import: line, known; readers only when used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
+from suites.diagnose.evidence.known import KnownTexts
 from suites.diagnose.evidence.line import LineReader
 
 FILE_READERS: Mapping[str, str] = {
@@ -25,32 +26,32 @@ FILE_READERS: Mapping[str, str] = {
 """name -> module with `recognises(head: bytes, name: str) -> bool` and `read(source: Source) -> Iterable[Fact]`."""
 
 LINE_READERS: Mapping[str, str] = {
-    "torch watchdog": "suites.diagnose.evidence.torch_watchdog:reader",
-    "torch desync report": "suites.diagnose.evidence.torch_desync:reader",
-    "torch compared calls": "suites.diagnose.evidence.torch_detail:reader",
-    "torch monitored barrier": "suites.diagnose.evidence.torch_barrier:reader",
-    "torch barriers": "suites.diagnose.evidence.torch_barrier:texts",
-    "torch store": "suites.diagnose.evidence.torch_store:reader",
-    "torch groups": "suites.diagnose.evidence.torch_errors:groups",
-    "torch store errors": "suites.diagnose.evidence.torch_errors:store",
-    "torch device errors": "suites.diagnose.evidence.torch_errors:device",
-    "gloo connections": "suites.diagnose.evidence.gloo:reader",
-    "gloo": "suites.diagnose.evidence.gloo:texts",
-    "horovod stall inspector": "suites.diagnose.evidence.horovod:reader",
-    "NCCL": "suites.diagnose.evidence.nccl_log:reader",
-    "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:reader",
-    "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:reader",
-    "NCCL RAS": "suites.diagnose.evidence.ras:reader",
-    "HCCL": "suites.diagnose.evidence.hccl_log:reader",
-    "hccl_test": "suites.diagnose.evidence.hccl_benchmark:reader",
-    "stacks": "suites.diagnose.evidence.pyspy:reader",
-    "tracebacks": "suites.diagnose.evidence.tracebacks:reader",
-    "exits": "suites.diagnose.evidence.exits:reader",
-    "kernel": "suites.diagnose.evidence.kernel:reader",
-    "identities": "suites.diagnose.evidence.identities:reader",
-    "launchers": "suites.diagnose.evidence.launchers:reader",
+    "torch watchdog": "suites.diagnose.evidence.torch_watchdog:Watchdog",
+    "torch desync report": "suites.diagnose.evidence.torch_desync:Desync",
+    "torch compared calls": "suites.diagnose.evidence.torch_detail:Detail",
+    "torch monitored barrier": "suites.diagnose.evidence.torch_barrier:MonitoredBarrier",
+    "torch barriers": "suites.diagnose.evidence.torch_barrier:TEXTS",
+    "torch store": "suites.diagnose.evidence.torch_store:Store",
+    "torch groups": "suites.diagnose.evidence.torch_errors:GROUPS",
+    "torch store errors": "suites.diagnose.evidence.torch_errors:STORE",
+    "torch device errors": "suites.diagnose.evidence.torch_errors:DEVICE",
+    "gloo connections": "suites.diagnose.evidence.gloo:Loopback",
+    "gloo": "suites.diagnose.evidence.gloo:TEXTS",
+    "horovod stall inspector": "suites.diagnose.evidence.horovod:StallInspector",
+    "NCCL": "suites.diagnose.evidence.nccl_log:NcclLog",
+    "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:ROWS",
+    "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:Quoted",
+    "NCCL RAS": "suites.diagnose.evidence.ras:RasText",
+    "HCCL": "suites.diagnose.evidence.hccl_log:HcclLog",
+    "hccl_test": "suites.diagnose.evidence.hccl_benchmark:ROWS",
+    "stacks": "suites.diagnose.evidence.pyspy:Stacks",
+    "tracebacks": "suites.diagnose.evidence.tracebacks:Tracebacks",
+    "exits": "suites.diagnose.evidence.exits:Exits",
+    "kernel": "suites.diagnose.evidence.kernel:Kernel",
+    "identities": "suites.diagnose.evidence.identities:Identities",
+    "launchers": "suites.diagnose.evidence.launchers:ROWS",
 }
-"""name -> "module:function" that gives a new LineReader for a source."""
+"""name -> "module:name" of a LineReader's class, or of a table of known texts."""
 
 
 def attribute(path: str) -> Any:
@@ -59,6 +60,7 @@ def attribute(path: str) -> Any:
     return getattr(import_module(module), name) if name else import_module(module)
 
 
-def line_readers() -> list[LineReader]:
-    """A new one of each."""
-    return [attribute(path)() for path in LINE_READERS.values()]
+def line_reader(path: str) -> LineReader:
+    """A new one for a source."""
+    named = attribute(path)
+    return KnownTexts(named) if isinstance(named, tuple) else cast(LineReader, named())

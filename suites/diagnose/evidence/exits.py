@@ -157,8 +157,3 @@ def _seconds(text: str) -> float | None:
         return datetime.strptime(text, "%Y-%m-%d_%H:%M:%S").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None
-
-
-def reader() -> Exits:
-    """A new one."""
-    return Exits()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.torch_speaker import speaker
 from suites.diagnose.facts import Fact, Level, Subject, Trouble, Who
@@ -103,11 +103,3 @@ class Loopback:
             who, line.place(), Level.TRANSPORT, "it cannot connect to a peer", "transport",
             (Subject("link", who, Who(address=remote)),) if remote else (), _REMEDY, "gloo.connect",
         )  # fmt: skip
-
-
-def reader() -> Loopback:
-    return Loopback()
-
-
-def texts() -> KnownTexts:
-    return KnownTexts(TEXTS)

@@ -5,7 +5,7 @@ May import: facts, known.
 
 from __future__ import annotations
 
-from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.facts import Level
 
 _OWN, _TIMEOUT, _CASCADE = Level.INITIATING, Level.TIMEOUT, Level.CASCADE
@@ -34,7 +34,3 @@ ROWS = (
           "the name of host {name} is not known here", "config", "nobody",
           ("getent hosts {name}", "add it to /etc/hosts of all hosts")),
 )  # fmt: skip
-
-
-def reader() -> KnownTexts:
-    return KnownTexts(ROWS)

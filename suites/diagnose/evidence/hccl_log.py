@@ -81,7 +81,3 @@ class HcclLog:
     def end(self) -> Iterable[Fact]:
         for keeping in self._keeping:
             yield from keeping.end(self._processes)
-
-
-def reader() -> HcclLog:
-    return HcclLog()

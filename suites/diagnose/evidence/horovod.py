@@ -85,10 +85,6 @@ class StallInspector:
             self._stalled.setdefault((one.names, one.ranks), one)
 
 
-def reader() -> StallInspector:
-    return StallInspector()
-
-
 def _missing_too(one: _Stalled, stalled: Iterable[_Stalled]) -> frozenset[int]:
     """Who is in other rows of the same table for the same tensor, or may be."""
     name = one.names.partition(",")[0].strip("] \r\n")

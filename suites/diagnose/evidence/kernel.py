@@ -183,8 +183,3 @@ def _host(line: Line) -> Who:
 def _time(event: LogEvent) -> float | None:
     """By the clock of the host, as if it were UTC; None where the log counts from the boot."""
     return moment(event.first) if event.first and _DATED.search(event.first) else None
-
-
-def reader() -> Kernel:
-    """A new one."""
-    return Kernel()

@@ -7,7 +7,7 @@ May import: facts, known, launchers_slurm.
 
 from __future__ import annotations
 
-from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.launchers_slurm import SLURM
 from suites.diagnose.facts import Level
 
@@ -147,7 +147,4 @@ _OTHERS = (
           "an actor of Ray has died"),
 )  # fmt: skip
 
-
-def reader() -> KnownTexts:
-    """Of all of them."""
-    return KnownTexts((*_SSH, *_MPI, *SLURM, *_OTHERS))
+ROWS = (*_SSH, *_MPI, *SLURM, *_OTHERS)

@@ -141,8 +141,3 @@ class Stacks:
             main = done.active is None and done.frames[-1].function == "<module>"
             thread = _MAIN if main else done.thread
             yield Stack(done.who, done.place, thread, tuple(done.frames), done.active, done.holds_gil)
-
-
-def reader() -> Stacks:
-    """A new one."""
-    return Stacks()

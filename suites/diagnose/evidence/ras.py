@@ -231,8 +231,3 @@ def _at(part: _Part, at: int, key: str, everybody: range) -> list[Who]:
     elsewhere = {who.group_rank for count, some in part.listed.items() if count != at for who in some}
     others = [Who(group=key, group_rank=rank) for rank in everybody if rank not in elsewhere]
     return others if len(others) == part.numbers[at] else []
-
-
-def reader() -> RasText:
-    """For one source."""
-    return RasText()

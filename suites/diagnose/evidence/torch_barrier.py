@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.torch_speaker import Speaker, speaker
 from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
@@ -79,11 +79,3 @@ def _present(said: Speaker, absent: Sequence[int]) -> tuple[Who, ...]:
     if len(absent) == 1:
         return (said.member,)
     return tuple(said.other(rank) for rank in sorted({*range(min(max(absent), _MOST_RANKS))} - {*absent}))
-
-
-def reader() -> MonitoredBarrier:
-    return MonitoredBarrier()
-
-
-def texts() -> KnownTexts:
-    return KnownTexts(TEXTS)

@@ -103,7 +103,3 @@ class Desync:
 
     def _call(self, who: Who, seq: int, op: str, place: Place) -> Call:
         return Call(who, place, self._speaker.key, seq, Signature(op), "pending")
-
-
-def reader() -> Desync:
-    return Desync()

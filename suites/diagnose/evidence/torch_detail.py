@@ -89,10 +89,6 @@ class Detail:
             yield from _facts(report, other)
 
 
-def reader() -> Detail:
-    return Detail()
-
-
 def _facts(report: _Report, other: _Call | None) -> Iterator[Fact]:
     said, own = report.said, report.own
     there = () if report.other_rank is None else (said.other(report.other_rank),)

@@ -8,7 +8,7 @@ May import: facts, known.
 
 from __future__ import annotations
 
-from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.facts import Level
 
 GROUPS = (
@@ -206,11 +206,6 @@ DEVICE = (
         "npu.memory", "NPU out of memory", r"NPU out of memory", Level.INITIATING, "the memory of its NPU is full",
         "resource", "speaker", ("`npu-smi info` there: other processes on the NPU; then a smaller batch",),
     ),
-)  # fmt: skip
-"""Of the device of the speaker."""
-
-
-LOADERS = (
     Known(
         "torch.loader_bus_error", "DataLoader worker",
         r"DataLoader worker \(pid[^)]{0,80}\) is killed by signal: Bus error",
@@ -224,16 +219,4 @@ LOADERS = (
         ("`dmesg | grep -i oom` on its host; num_workers=0 shows what the worker raised",),
     ),
 )  # fmt: skip
-"""Of what feeds the speaker."""
-
-
-def groups() -> KnownTexts:
-    return KnownTexts(GROUPS)
-
-
-def store() -> KnownTexts:
-    return KnownTexts(STORE)
-
-
-def device() -> KnownTexts:
-    return KnownTexts((*DEVICE, *LOADERS))
+"""Of the device of the speaker, and of what feeds it."""

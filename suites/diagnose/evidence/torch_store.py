@@ -79,10 +79,6 @@ class Store:
         return _not_reached(host, port, line) if kind is None else _wrong(kind, host, port, line)
 
 
-def reader() -> Store:
-    return Store()
-
-
 def _retried(host: str, port: str, line: Line) -> Iterator[Fact]:
     """A try that failed tells something only where it never can succeed, or others than this host are meant."""
     kind = _kind(host)

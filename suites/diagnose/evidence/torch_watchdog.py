@@ -121,10 +121,6 @@ class Watchdog:
             yield from self._named(call.speaker, key, call.work, call.place)
 
 
-def reader() -> Watchdog:
-    return Watchdog()
-
-
 def _key(said: Speaker, seq: int | None) -> _Key:
     return (said.who.rank, said.who.host, said.who.pid, said.group_rank, seq)
 

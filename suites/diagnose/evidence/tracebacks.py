@@ -112,8 +112,3 @@ def _goes_on(within: _Open, line: Line) -> bool:
         else:
             within.others += 1
     return within.others <= _OTHER_LINES
-
-
-def reader() -> Tracebacks:
-    """A new one."""
-    return Tracebacks()

@@ -8,7 +8,7 @@ import pytest
 
 from suites.diagnose import gather as gathering
 from suites.diagnose.compact import Kept
-from suites.diagnose.evidence import FILE_READERS, LINE_READERS, line_readers
+from suites.diagnose.evidence import FILE_READERS, LINE_READERS, line_reader
 from suites.diagnose.facts import Call, Fact, Level, Place, Seen, Signature, Trouble, Unread, Waiting, Who
 
 FAKES = "tests.suites.diagnose.fakereaders"
@@ -91,7 +91,7 @@ def test_equal_facts_of_different_people_stay() -> None:
 
 
 def test_every_reader_of_the_tables_is_there() -> None:
-    assert len(line_readers()) == len(LINE_READERS)
+    assert all(line_reader(path).wakes for path in LINE_READERS.values())
     for path in FILE_READERS.values():
         gathering.attribute(f"{path}:recognises")
         gathering.attribute(f"{path}:read")

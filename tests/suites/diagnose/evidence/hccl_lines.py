@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from suites.diagnose.evidence.hccl_log import reader
+from suites.diagnose.evidence.hccl_log import HcclLog
 from suites.diagnose.facts import NOBODY, Fact, Trouble, Who
 from tests.suites.diagnose.evidence.feeding import fed
 
@@ -13,7 +13,7 @@ Kind = TypeVar("Kind")
 
 
 def facts(text: str, who: Who = NOBODY) -> list[Fact]:
-    return fed(reader(), text, "plog-1.log", who)
+    return fed(HcclLog(), text, "plog-1.log", who)
 
 
 def of(kind: type[Kind], told: Iterable[Fact]) -> list[Kind]:

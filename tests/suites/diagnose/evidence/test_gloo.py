@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suites.diagnose.evidence.gloo import reader, texts
+from suites.diagnose.evidence.gloo import TEXTS, Loopback
+from suites.diagnose.evidence.known import KnownTexts
 from suites.diagnose.facts import Level, Trouble, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
@@ -40,7 +41,7 @@ TCP = "[/build/gloo/transport/tcp/{0}] "
     ],
 )
 def test_rows(line: str, level: Level, cause: str | None, word: str) -> None:
-    (trouble,) = of(Trouble, told(texts(), line, Who(rank=1)))
+    (trouble,) = of(Trouble, told(KnownTexts(TEXTS), line, Who(rank=1)))
     assert (trouble.level, trouble.cause) == (level, cause)
     assert word in trouble.what
 
@@ -53,7 +54,7 @@ FAILED = "RuntimeError: Gloo connectFullMesh failed with [/build/gloo/transport/
 
 
 def test_loopback_is_no_matter_while_connecting_works() -> None:
-    assert not told(reader(), FALLBACK)
+    assert not told(Loopback(), FALLBACK)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +72,11 @@ def test_loopback_is_no_matter_while_connecting_works() -> None:
     ],
 )
 def test_why_connecting_fails(text: str, level: Level, cause: str, line: int) -> None:
-    (trouble,) = of(Trouble, told(reader(), text, Who(rank=1)))
+    (trouble,) = of(Trouble, told(Loopback(), text, Who(rank=1)))
     assert (trouble.level, trouble.cause, trouble.place.line) == (level, cause, line)
 
 
 def test_a_link_has_the_peer_that_is_told() -> None:
-    (trouble,) = of(Trouble, told(reader(), FAILED.format("timed out, remote=[192.0.2.4]:6"), Who(rank=1)))
+    (trouble,) = of(Trouble, told(Loopback(), FAILED.format("timed out, remote=[192.0.2.4]:6"), Who(rank=1)))
     (link,) = trouble.about
     assert (link.kind, link.who.rank, link.peer) == ("link", 1, Who(address="192.0.2.4"))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.diagnose.evidence import hccl_rank_table, hccl_status, line_readers
+from suites.diagnose.evidence import LINE_READERS, hccl_rank_table, hccl_status, line_reader
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.source import Source
 from tests.suites.diagnose.evidence.hccl_lines import facts
@@ -38,7 +38,7 @@ def test_nothing_raises(lines: list[str]) -> None:
 
 @given(st.lists(CUT, max_size=6).map("".join))
 def test_joined_pieces_do_not_raise(text: str) -> None:
-    for reader in line_readers():
+    for reader in map(line_reader, LINE_READERS.values()):
         list(reader.feed(Line(text, 1, "made_up.log")))
         list(reader.end())
 
@@ -50,7 +50,7 @@ def test_joined_pieces_do_not_raise(text: str) -> None:
 def test_long_lines_come_to_an_end(sample: str, filler: str) -> None:
     """The time limit of the test run is what it fails by."""
     line = (f"[ERROR] HCCL(1,a):2026-03-01-08:00:00 {sample}" + filler * LONG)[:LONG]
-    for reader in line_readers():
+    for reader in map(line_reader, LINE_READERS.values()):
         assert isinstance(list(reader.feed(Line(line, 1, "made_up.log"))), list)
 
 

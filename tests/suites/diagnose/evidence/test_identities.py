@@ -13,7 +13,7 @@ from tests.suites.diagnose.evidence.feeding import fed, only
 
 
 def told(text: str, who: Who = NOBODY) -> list[Who]:
-    return [one.who for one in only(fed(identities.reader(), text, who=who), Identity)]
+    return [one.who for one in only(fed(identities.Identities(), text, who=who), Identity)]
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_a_contradiction_says_nothing() -> None:
     assert not told("global_rank=3 pid=4321", Who(pid=99))
 
 
-@given(st.text(), st.sampled_from(identities.reader().wakes), st.text())
+@given(st.text(), st.sampled_from(identities.Identities().wakes), st.text())
 def test_no_text_makes_it_raise(before: str, wake: str, after: str) -> None:
     told(f"{before}{wake}{after} pid=1")
 
 
 @pytest.mark.parametrize("pad", ["RANK=1 ", "pid=", " ", "pid: ", "RANK'", "9"])
 def test_a_long_line_is_read_as_any_other(pad: str) -> None:
-    assert not list(identities.reader().feed(Line(pad * (65536 // len(pad)) + "RANK=1 RANK=2", 1, "log")))
+    assert not list(identities.Identities().feed(Line(pad * (65536 // len(pad)) + "RANK=1 RANK=2", 1, "log")))

@@ -20,7 +20,7 @@ _KILLED = (
 
 
 def trouble(text: str) -> Trouble:
-    (found,) = only(fed(kernel.reader(), text, who=_HOST), Trouble)
+    (found,) = only(fed(kernel.Kernel(), text, who=_HOST), Trouble)
     assert isinstance(found, Trouble)
     return found
 
@@ -52,7 +52,7 @@ def test_an_xid_means_what_the_catalogue_says(code: int, level: Level, cause: Cl
 
 
 def test_a_process_that_the_kernel_killed_has_ended_and_memory_is_why() -> None:
-    found = fed(kernel.reader(), _KILLED, who=_HOST)
+    found = fed(kernel.Kernel(), _KILLED, who=_HOST)
     (why,) = only(found, Trouble)
     (ended,) = only(found, Ended)
     who = Who(host="node03", pid=4321)
@@ -96,7 +96,7 @@ def test_hardware_that_failed_is_named(text: str, cause: Class, kind: str, devic
     ],
 )
 def test_what_is_no_fault_of_hardware_says_nothing(text: str) -> None:
-    assert not fed(kernel.reader(), text, who=_HOST)
+    assert not fed(kernel.Kernel(), text, who=_HOST)
 
 
 def test_a_switch_that_recovered_proves_nothing() -> None:
@@ -104,7 +104,7 @@ def test_a_switch_that_recovered_proves_nothing() -> None:
     assert (found.cause, found.about) == (None, ())
 
 
-@given(st.sampled_from([_LOST, _KILLED, *kernel.reader().wakes]), st.text(), st.integers(0, 60))
+@given(st.sampled_from([_LOST, _KILLED, *kernel.Kernel().wakes]), st.text(), st.integers(0, 60))
 def test_no_text_makes_it_raise(text: str, tail: str, cut: int) -> None:
-    fed(kernel.reader(), text[cut:] + tail)
-    fed(kernel.reader(), tail + text[: len(text) - cut])
+    fed(kernel.Kernel(), text[cut:] + tail)
+    fed(kernel.Kernel(), tail + text[: len(text) - cut])

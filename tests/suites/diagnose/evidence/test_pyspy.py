@@ -74,7 +74,7 @@ def test_text_of_what_starts_or_serves_ranks_is_left_out() -> None:
         + "Process 2: python train.py\nParent Process 1: python -m torch.distributed.run train.py\n" + one.format(2)
         + "Process 3: python train.py\nParent Process 2: python train.py\n" + one.format(3)
     )  # fmt: skip
-    assert [stack.who.pid for stack in only(fed(pyspy.reader(), text), Stack)] == [2]
+    assert [stack.who.pid for stack in only(fed(pyspy.Stacks(), text), Stack)] == [2]
 
 
 def test_json_that_breaks_off_gives_what_came_before() -> None:
@@ -93,7 +93,7 @@ def test_a_python_that_broke_down_has_ended_by_that_signal() -> None:
         "Current thread 0x00007f11 (most recent call first):\n"
         '  File "model.py", line 3 in forward\n  File "train.py", line 9 in <module>\n'
     )
-    found = fed(pyspy.reader(), text, who=Who(rank=2))
+    found = fed(pyspy.Stacks(), text, who=Who(rank=2))
     (ended,) = only(found, Ended)
     assert (ended.who, ended.signal) == (Who(rank=2), 11)
     assert [stack.thread for stack in only(found, Stack)] == ["0x00007f22", "MainThread"]

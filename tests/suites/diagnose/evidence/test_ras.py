@@ -19,7 +19,7 @@ HEAD = "#0-0 (feedc0de12345678) MISMATCH\n  Communicator ranks have different Al
 
 
 def text(body: str) -> list[Fact]:
-    return fed(ras.reader(), HEAD + body)
+    return fed(ras.RasText(), HEAD + body)
 
 
 def test_who_has_launched_less_is_missing_though_the_others_are_listed() -> None:
@@ -104,13 +104,13 @@ LINES = (
     ],
 )
 def test_lines_may_stand_behind_labels_and_be_joined(told: str) -> None:
-    (absent,) = only(fed(ras.reader(), told), Absent)
+    (absent,) = only(fed(ras.RasText(), told), Absent)
     assert [who.group_rank for who in absent.absent] == [3, 4]
 
 
 def test_a_rank_that_leaves_is_not_behind() -> None:
     facts = fed(
-        ras.reader(),
+        ras.RasText(),
         "#0-0 (feedc0de12345678) MISMATCH\n  Communicator ranks have different status\n"
         f"  7 ranks have status RUNNING\n  Rank 7 has status FINALIZE -- {WHERE}\n\n",
     )
@@ -137,20 +137,20 @@ def test_who_is_not_listed_is_told_only_where_all_have_answered() -> None:
         f"{HEAD}  5 ranks have launched up to operation 64\n  2 ranks have launched up to operation 65\n"
         f"  Rank 6 -- {WHERE}\n  Rank 7 -- {WHERE}\n"
     )
-    (group,) = only(fed(ras.reader(), TABLE + counts), Group)
+    (group,) = only(fed(ras.RasText(), TABLE + counts), Group)
     assert group.size == 8
-    assert not only(fed(ras.reader(), TABLE + counts), Absent)
-    assert [one.sure for one in only(fed(ras.reader(), incomplete(3) + counts), Absent)] == [True]
+    assert not only(fed(ras.RasText(), TABLE + counts), Absent)
+    assert [one.sure for one in only(fed(ras.RasText(), incomplete(3) + counts), Absent)] == [True]
 
 
 def test_ranks_beyond_the_size_in_the_table_are_impossible() -> None:
-    assert only(fed(ras.reader(), TABLE + incomplete(8)), Unread)
-    assert not only(fed(ras.reader(), incomplete(8)), Unread)
+    assert only(fed(ras.RasText(), TABLE + incomplete(8)), Unread)
+    assert not only(fed(ras.RasText(), incomplete(8)), Unread)
 
 
 def test_dead_processes_stand_above_all_communicators() -> None:
     facts = fed(
-        ras.reader(),
+        ras.RasText(),
         "DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
         "  Process 34 on node 192.0.2.3 managing GPU 5\n\n"
         "#0-0 (feedc0de12345678) INCOMPLETE\n  Missing communicator data from 1 rank\n  The missing rank: 21\n",
@@ -164,7 +164,7 @@ def test_dead_processes_stand_above_all_communicators() -> None:
 
 def test_processes_that_do_not_answer_are_missing() -> None:
     facts = fed(
-        ras.reader(),
+        ras.RasText(),
         "INCOMPLETE\n  Missing communicator data from 2 job processes\n"
         "  Process 34 on node 192.0.2.3 managing GPU 5\n  Process 35 on node 192.0.2.3 managing GPUs 6,7 (NVML 0,1)\n",
     )
@@ -174,7 +174,7 @@ def test_processes_that_do_not_answer_are_missing() -> None:
 
 def test_a_watcher_tells_of_a_death_in_words() -> None:
     (trouble,) = only(
-        fed(ras.reader(), "[2026-01-02 03:04:05] PEER_DEAD: Process 15 on node 192.0.2.5 managing GPU 1"), Trouble
+        fed(ras.RasText(), "[2026-01-02 03:04:05] PEER_DEAD: Process 15 on node 192.0.2.5 managing GPU 1"), Trouble
     )
     assert (trouble.cause, trouble.who.host, trouble.who.pid) == ("crashed", "192.0.2.5", 15)
 
@@ -187,17 +187,18 @@ def test_a_watcher_tells_of_a_death_in_words() -> None:
     ],
 )
 def test_what_a_rank_reports_of_itself(body: str) -> None:
-    (trouble,) = only(fed(ras.reader(), f"#0-0 (feedc0de12345678) ERROR\n{body}"), Trouble)
+    (trouble,) = only(fed(ras.RasText(), f"#0-0 (feedc0de12345678) ERROR\n{body}"), Trouble)
     assert (trouble.level, trouble.cause, trouble.who.group_rank) == (Level.INITIATING, "crashed", 5)
     (trouble,) = only(
-        fed(ras.reader(), f"#0-0 (feedc0de12345678) ERROR\n{body}".replace("Unhandled CUDA", "Remote process")), Trouble
+        fed(ras.RasText(), f"#0-0 (feedc0de12345678) ERROR\n{body}".replace("Unhandled CUDA", "Remote process")),
+        Trouble,
     )
     assert (trouble.level, trouble.cause) == (Level.CASCADE, None)
 
 
 def test_ranks_that_no_communicator_has_make_it_worthless() -> None:
     facts = fed(
-        ras.reader(),
+        ras.RasText(),
         "#2-0 (feedc0de12345678) INCOMPLETE\n  Missing communicator data from 255 ranks\n  Rank 1057455228 --\n",
     )
     assert only(facts, Unread)
@@ -205,7 +206,7 @@ def test_ranks_that_no_communicator_has_make_it_worthless() -> None:
 
 
 def test_equal_counts_say_nothing() -> None:
-    assert not only(fed(ras.reader(), "#0-0 (feedc0de12345678) OK\n"), Absent)
+    assert not only(fed(ras.RasText(), "#0-0 (feedc0de12345678) OK\n"), Absent)
 
 
 def answer(**how: Any) -> dict[str, Any]:
@@ -345,4 +346,4 @@ def test_whatever_stands_in_json_it_never_raises(key: str, value: Any) -> None:
     )
 )
 def test_lines_in_any_order_never_raise(lines: list[str]) -> None:
-    fed(ras.reader(), "\n".join(lines))
+    fed(ras.RasText(), "\n".join(lines))

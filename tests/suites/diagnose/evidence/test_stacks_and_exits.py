@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diagnose.evidence import exits, launchers, pyspy, tracebacks
+from suites.diagnose.evidence.known import KnownTexts
 from suites.diagnose.evidence.line import Line, LineReader
 from suites.diagnose.facts import NOBODY, Ended, Fact, Frame, Level, Raised, Stack, Trouble, Who
 
@@ -42,6 +43,9 @@ Root Cause (first observed failure):
   rank      : 3 (local_rank: 1)
   exitcode  : -9 (pid: 1234)
 """
+READERS: tuple[Callable[[], LineReader], ...] = (
+    pyspy.Stacks, tracebacks.Tracebacks, exits.Exits, lambda: KnownTexts(launchers.ROWS),
+)  # fmt: skip
 
 
 def facts(reader: LineReader, text: str) -> list[Fact]:
@@ -58,7 +62,7 @@ def mixed(reader: LineReader, lines: list[tuple[Who, str]]) -> list[Fact]:
 
 
 def test_stacks_of_py_spy_have_their_rank_thread_and_frames() -> None:
-    main, loader = [fact for fact in facts(pyspy.reader(), _PY_SPY) if isinstance(fact, Stack)]
+    main, loader = [fact for fact in facts(pyspy.Stacks(), _PY_SPY) if isinstance(fact, Stack)]
     assert main.who == Who(rank=3, pid=4310)
     assert (main.thread, main.active, main.holds_gil) == ("MainThread", False, False)
     assert main.frames[0] == Frame("pthread_cond_wait", "libc.so.6")
@@ -70,7 +74,7 @@ def test_stacks_of_faulthandler_are_read() -> None:
     text = (
         'Current thread 0x00007f11 (most recent call first):\n  File "a.py", line 3 in f\n  File "a.py", line 9 in g\n'
     )
-    (stack,) = [fact for fact in facts(pyspy.reader(), text) if isinstance(fact, Stack)]
+    (stack,) = [fact for fact in facts(pyspy.Stacks(), text) if isinstance(fact, Stack)]
     assert stack.frames == (Frame("f", "a.py", 3), Frame("g", "a.py", 9))
     assert stack.active is None
 
@@ -78,7 +82,7 @@ def test_stacks_of_faulthandler_are_read() -> None:
 def test_tracebacks_of_two_ranks_in_one_log_are_kept_apart() -> None:
     lines = _TRACEBACK.strip().split("\n")
     both = [(Who(rank=rank), line) for line in lines for rank in (0, 1)]
-    found = mixed(tracebacks.reader(), both)
+    found = mixed(tracebacks.Tracebacks(), both)
     assert [fact.who.rank for fact in found if isinstance(fact, Raised)] == [0, 1]
     for fact in found:
         assert isinstance(fact, Raised)
@@ -115,13 +119,13 @@ def test_tracebacks_of_two_ranks_in_one_log_are_kept_apart() -> None:
     ],
 )  # fmt: skip
 def test_ends_of_processes(text: str, who: Who, code: int | None, signal: int | None) -> None:
-    (ended,) = facts(exits.reader(), text)
+    (ended,) = facts(exits.Exits(), text)
     assert isinstance(ended, Ended)
     assert (ended.who, ended.code, ended.signal) == (who, code, signal)
 
 
 def test_ends_of_several_tasks_are_each_ones_own() -> None:
-    found = facts(exits.reader(), "srun: error: node03: tasks 4-6,9: Killed")
+    found = facts(exits.Exits(), "srun: error: node03: tasks 4-6,9: Killed")
     assert [(one.who.rank, one.who.host, one.signal) for one in found if isinstance(one, Ended)] == [
         (rank, "node03", 9) for rank in (4, 5, 6, 9)
     ]
@@ -129,12 +133,12 @@ def test_ends_of_several_tasks_are_each_ones_own() -> None:
 
 def test_failures_that_torchrun_lists_come_in_the_order_of_their_times() -> None:
     later = _TORCHRUN.replace("03:04:05", "03:04:09").replace("rank      : 3", "rank      : 2").replace("-9", "-6")
-    found = [one for one in facts(exits.reader(), later + _TORCHRUN) if isinstance(one, Ended)]
+    found = [one for one in facts(exits.Exits(), later + _TORCHRUN) if isinstance(one, Ended)]
     assert [(one.who.rank, one.signal, one.place.time) for one in found] == [(3, 9, None), (2, 6, None)]
 
 
 def test_what_is_said_of_nobody_is_nobodys_end() -> None:
-    assert not facts(exits.reader(), "Exit code: 1\n=   EXIT CODE: 9\nsignal 11 (Segmentation fault)")
+    assert not facts(exits.Exits(), "Exit code: 1\n=   EXIT CODE: 9\nsignal 11 (Segmentation fault)")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_what_is_said_of_nobody_is_nobodys_end() -> None:
     ],
 )  # fmt: skip
 def test_a_host_that_is_not_reached_is_what_the_launch_fails_on(text: str, host: str) -> None:
-    (trouble,) = facts(launchers.reader(), text)
+    (trouble,) = facts(KnownTexts(launchers.ROWS), text)
     assert isinstance(trouble, Trouble)
     assert (trouble.level, trouble.cause) == (Level.INITIATING, "launch")
     assert [(subject.kind, subject.who.host) for subject in trouble.about] == [("host", host)]
@@ -192,7 +196,7 @@ def test_a_host_that_is_not_reached_is_what_the_launch_fails_on(text: str, host:
     ],
 )
 def test_why_nothing_starts_is_the_launch(text: str) -> None:
-    (trouble,) = facts(launchers.reader(), text)
+    (trouble,) = facts(KnownTexts(launchers.ROWS), text)
     assert isinstance(trouble, Trouble)
     assert trouble.level <= Level.TRANSPORT
     assert trouble.cause == "launch"
@@ -219,7 +223,7 @@ def test_why_nothing_starts_is_the_launch(text: str) -> None:
     ],
 )  # fmt: skip
 def test_ends_of_jobs_and_of_workers(text: str, level: Level, cause: str | None) -> None:
-    (trouble,) = facts(launchers.reader(), text)
+    (trouble,) = facts(KnownTexts(launchers.ROWS), text)
     assert isinstance(trouble, Trouble)
     assert (trouble.level, trouble.cause) == (level, cause)
 
@@ -229,7 +233,7 @@ def test_a_worker_of_ray_that_died_is_named_by_its_process() -> None:
         "Worker ID: 00ff Node ID: 11ee Worker IP address: 192.0.2.3 Worker port: 10002 Worker PID: 4321 Worker exit "
         "type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2."
     )
-    (trouble,) = facts(launchers.reader(), text)
+    (trouble,) = facts(KnownTexts(launchers.ROWS), text)
     assert isinstance(trouble, Trouble)
     assert (trouble.level, trouble.cause, trouble.who) == (
         Level.INITIATING, "crashed", Who(pid=4321, address="192.0.2.3")
@@ -245,25 +249,25 @@ def test_a_worker_of_ray_that_died_is_named_by_its_process() -> None:
     ],
 )
 def test_what_is_no_failure_of_a_launcher_says_nothing(text: str) -> None:
-    assert not facts(launchers.reader(), text)
+    assert not facts(KnownTexts(launchers.ROWS), text)
 
 
 def test_the_end_of_pdsh_is_a_consequence() -> None:
-    (trouble,) = facts(launchers.reader(), "pdsh@head: node03: ssh exited with exit code 255")
+    (trouble,) = facts(KnownTexts(launchers.ROWS), "pdsh@head: node03: ssh exited with exit code 255")
     assert isinstance(trouble, Trouble)
     assert (trouble.level, trouble.cause, trouble.about) == (Level.CASCADE, None, ())
 
 
 @given(st.lists(st.sampled_from([*_PY_SPY.split("\n"), *_TRACEBACK.split("\n"), *_TORCHRUN.split("\n")])), st.text())
 def test_no_text_makes_a_reader_raise(lines: list[str], tail: str) -> None:
-    for module in (pyspy, tracebacks, exits, launchers):
-        facts(module.reader(), "\n".join([*lines, tail]))
+    for new in READERS:
+        facts(new(), "\n".join([*lines, tail]))
 
 
 @pytest.mark.parametrize("pad", ["9", "a.", " ", "a ", "(", "| ", "a:", "a@", "aa: "])
-@pytest.mark.parametrize("module", [pyspy, tracebacks, exits, launchers])
-def test_a_long_line_is_read_as_any_other(module: ModuleType, pad: str) -> None:
-    reader: LineReader = module.reader()
+@pytest.mark.parametrize("new", READERS)
+def test_a_long_line_is_read_as_any_other(new: Callable[[], LineReader], pad: str) -> None:
+    reader = new()
     for word in reader.wakes:
         for text in (word + pad * (65536 // len(pad)), pad * (65536 // len(pad)) + word):
             list(reader.feed(Line(text, 1, "log")))

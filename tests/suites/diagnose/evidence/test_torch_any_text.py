@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.diagnose.evidence import LINE_READERS, attribute
+from suites.diagnose.evidence import LINE_READERS, line_reader
 from tests.suites.diagnose.evidence.torch_lines import told
 
 READERS = [path for path in LINE_READERS.values() if path.split(".")[-1].startswith(("torch_", "gloo", "horovod"))]
@@ -35,14 +35,14 @@ PIECES = (
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=12)), max_size=12), st.integers(0, 60))
 def test_any_text_gives_facts_or_nothing(path: str, pieces: list[str], cut: int) -> None:
     text = "".join(piece[: len(piece) - cut] if index % 3 == 2 else piece for index, piece in enumerate(pieces))
-    told(attribute(path)(), text)
+    told(line_reader(path), text)
 
 
 @pytest.mark.parametrize("path", READERS)
 def test_long_lines_take_no_time(path: str) -> None:
     """Of 64 KiB, made of each beginning of a text that is known. A pattern that goes back and forth takes minutes."""
-    reader_of, began = attribute(path), time.process_time()
-    for piece in (*PIECES, *reader_of().wakes, "[1, ", "Rank 1, 2, ", "a ", "[", "(", "//", "1"):
-        for prefix in ("", *reader_of().wakes):
-            told(reader_of(), prefix + piece * (65536 // len(piece)))
+    began = time.process_time()
+    for piece in (*PIECES, *line_reader(path).wakes, "[1, ", "Rank 1, 2, ", "a ", "[", "(", "//", "1"):
+        for prefix in ("", *line_reader(path).wakes):
+            told(line_reader(path), prefix + piece * (65536 // len(piece)))
     assert time.process_time() - began < 120

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suites.diagnose.evidence.torch_barrier import reader, texts
+from suites.diagnose.evidence.known import KnownTexts
+from suites.diagnose.evidence.torch_barrier import TEXTS, MonitoredBarrier
 from suites.diagnose.facts import Absent, Level, Trouble, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
@@ -18,23 +19,23 @@ def ranks(people: tuple[Who, ...]) -> list[int | None]:
 
 
 def test_a_list_is_of_all_who_did_not_come() -> None:
-    (absent,) = of(Absent, told(reader(), LIST))
+    (absent,) = of(Absent, told(MonitoredBarrier(), LIST))
     assert (ranks(absent.absent), ranks(absent.present)) == ([2, 5], [0, 1, 3, 4])
     assert (absent.by.rank, absent.op) == (0, "barrier")
 
 
 def test_one_rank_may_be_the_first_of_several() -> None:
-    (absent,) = of(Absent, told(reader(), LIST.replace("Ranks 2, 5", "Rank 2")))
+    (absent,) = of(Absent, told(MonitoredBarrier(), LIST.replace("Ranks 2, 5", "Rank 2")))
     assert (ranks(absent.absent), ranks(absent.present)) == ([2], [0])
 
 
 def test_the_words_before_ranks_were_told() -> None:
-    (absent,) = of(Absent, told(reader(), "RuntimeError: Rank 1 failed to pass monitoredBarrier in 2000 ms"))
+    (absent,) = of(Absent, told(MonitoredBarrier(), "RuntimeError: Rank 1 failed to pass monitoredBarrier in 2000 ms"))
     assert absent.absent == (Who(group="default", group_rank=1),)
 
 
 def test_ranks_of_another_group() -> None:
-    (absent,) = of(Absent, told(reader(), LIST.replace("[rank0]", "[rank4]")))
+    (absent,) = of(Absent, told(MonitoredBarrier(), LIST.replace("[rank0]", "[rank4]")))
     assert ranks(absent.absent) == [None, None]
     assert [who.group_rank for who in absent.absent] == [2, 5]
 
@@ -70,12 +71,12 @@ def test_ranks_of_another_group() -> None:
     ],
 )
 def test_those_who_wait_blame_nobody(line: str, level: Level, name: str) -> None:
-    (trouble,) = of(Trouble, told(texts(), line))
+    (trouble,) = of(Trouble, told(KnownTexts(TEXTS), line))
     assert (trouble.level, trouble.cause, trouble.about, trouble.known_as) == (level, None, (), name)
-    assert not any(found.absent for found in of(Absent, told(reader(), line)))
+    assert not any(found.absent for found in of(Absent, told(MonitoredBarrier(), line)))
 
 
 def test_who_says_that_it_came_is_told_as_present() -> None:
     line = "[rank2]: RuntimeError: Rank 2 successfully reached monitoredBarrier, but received errors from rank 0."
-    (found,) = of(Absent, told(reader(), line))
+    (found,) = of(Absent, told(MonitoredBarrier(), line))
     assert (found.absent, [who.group_rank for who in found.present], found.op) == ((), [2], "barrier")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.diagnose.evidence.torch_desync import reader
+from suites.diagnose.evidence.torch_desync import Desync
 from suites.diagnose.facts import Absent, Call, Group, Track, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
@@ -26,7 +26,7 @@ NEVER = (
 
 
 def test_where_each_rank_stands() -> None:
-    facts = told(reader(), HEAD.format(0, 0, "(default_pg)", 0) + LAGGING)
+    facts = told(Desync(), HEAD.format(0, 0, "(default_pg)", 0) + LAGGING)
     assert {(call.who.rank, call.seq, call.signature.op) for call in of(Call, facts)} == {
         (0, 8, "allreduce"), (1, 8, "allreduce"), (3, 7, "broadcast"),
     }  # fmt: skip
@@ -38,13 +38,13 @@ def test_where_each_rank_stands() -> None:
 
 
 def test_those_who_never_came() -> None:
-    (absent,) = of(Absent, told(reader(), HEAD.format(0, 0, "(default_pg)", 0) + NEVER))
+    (absent,) = of(Absent, told(Desync(), HEAD.format(0, 0, "(default_pg)", 0) + NEVER))
     assert [who.rank for who in absent.absent] == [2, 3]
     assert (absent.group, absent.seq, absent.op, absent.by.rank) == ("0", 8, "allreduce", 0)
 
 
 def test_ranks_are_those_of_the_group() -> None:
-    facts = told(reader(), HEAD.format(4, 7, "(tensor)", 0) + NEVER)
+    facts = told(Desync(), HEAD.format(4, 7, "(tensor)", 0) + NEVER)
     (absent,) = of(Absent, facts)
     assert absent.absent == (Who(group="7", group_rank=2), Who(group="7", group_rank=3))
     (call,) = of(Call, facts)
@@ -53,9 +53,9 @@ def test_ranks_are_those_of_the_group() -> None:
 
 @pytest.mark.parametrize("between", ["", "some line of the program\n" * 9])
 def test_a_group_that_is_far_above_is_not_the_reports(between: str) -> None:
-    facts = told(reader(), HEAD.format(4, 7, "(tensor)", 0) + between + NEVER)
+    facts = told(Desync(), HEAD.format(4, 7, "(tensor)", 0) + between + NEVER)
     assert of(Absent, facts)[0].group == ("default" if between else "7")
 
 
 def test_lines_that_look_alike_are_nothing_without_a_report() -> None:
-    assert not told(reader(), "\t   #7 started ranks:\n\t     [3] started BROADCAST")
+    assert not told(Desync(), "\t   #7 started ranks:\n\t     [3] started BROADCAST")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from suites.diagnose.evidence import torch_errors
-from suites.diagnose.evidence.known import KnownTexts
+from suites.diagnose.evidence.known import Known, KnownTexts
 from suites.diagnose.facts import Level, Trouble, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
 CAUSES = [
     (
-        torch_errors.store,
+        torch_errors.STORE,
         (
             "DistNetworkError: The server socket has failed to listen on any local network address. port: 29400, "
             "useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use"
@@ -20,7 +22,7 @@ CAUSES = [
         "29400",
     ),
     (
-        torch_errors.store,
+        torch_errors.STORE,
         (
             "[W socket.cpp:426] [c10d] The server socket has failed to bind to [::]:29400 (errno: 98 - Address "
             "already in use)."
@@ -28,94 +30,94 @@ CAUSES = [
         "resource",
         "29400",
     ),
-    (torch_errors.device, "RuntimeError: CUDA error: uncorrectable ECC error encountered", "device", "memory"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: uncorrectable ECC error encountered", "device", "memory"),
     (
-        torch_errors.device,
+        torch_errors.DEVICE,
         "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
         "device",
         "NVLink",
     ),
-    (torch_errors.device, "RuntimeError: CUDA error: device-side assert triggered", "crashed", "kernel"),
-    (torch_errors.device, "RuntimeError: CUDA error: an illegal memory access was encountered", "crashed", "kernel"),
-    (torch_errors.device, "RuntimeError: CUDA error: unspecified launch failure", "crashed", "kernel"),
-    (torch_errors.device, "RuntimeError: CUDA error: unknown error", "device", "GPU"),
-    (torch_errors.device, "RuntimeError: CUDA error: system not yet initialized", "config", "NVSwitches"),
-    (torch_errors.device, "CUDA error: CUDA-capable device(s) is/are busy or unavailable", "resource", "held"),
-    (torch_errors.device, "RuntimeError: CUDA error: invalid device ordinal", "config", "does not have"),
-    (torch_errors.device, "RuntimeError: No CUDA GPUs: no CUDA-capable device is detected", "config", "no GPU"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: device-side assert triggered", "crashed", "kernel"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: an illegal memory access was encountered", "crashed", "kernel"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: unspecified launch failure", "crashed", "kernel"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: unknown error", "device", "GPU"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: system not yet initialized", "config", "NVSwitches"),
+    (torch_errors.DEVICE, "CUDA error: CUDA-capable device(s) is/are busy or unavailable", "resource", "held"),
+    (torch_errors.DEVICE, "RuntimeError: CUDA error: invalid device ordinal", "config", "does not have"),
+    (torch_errors.DEVICE, "RuntimeError: No CUDA GPUs: no CUDA-capable device is detected", "config", "no GPU"),
     (
-        torch_errors.device,
+        torch_errors.DEVICE,
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 1 has",
         "resource",
         "full",
     ),
-    (torch_errors.device, "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "resource", "full"),
+    (torch_errors.DEVICE, "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "resource", "full"),
 ]
 CONSEQUENCES = [
     (
-        torch_errors.groups,
+        torch_errors.GROUPS,
         Level.TIMEOUT,
         "[PG 0 Rank 1] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making",
     ),
-    (torch_errors.groups, Level.TIMEOUT, "[PG 0 Rank 1] Heartbeat monitor timed out! Process will be terminated"),
-    (torch_errors.groups, Level.TIMEOUT, "Could not acquire GIL within 300 ms on exit, possible GIL induced hang"),
+    (torch_errors.GROUPS, Level.TIMEOUT, "[PG 0 Rank 1] Heartbeat monitor timed out! Process will be terminated"),
+    (torch_errors.GROUPS, Level.TIMEOUT, "Could not acquire GIL within 300 ms on exit, possible GIL induced hang"),
     (
-        torch_errors.groups,
+        torch_errors.GROUPS,
         Level.TEARDOWN,
         "[PG 0 Rank 1] Process group watchdog thread terminated with exception: CUDA",
     ),
-    (torch_errors.groups, Level.TEARDOWN, "[Rank 1] NCCL watchdog thread terminated with exception: [Rank 1] Watch"),
+    (torch_errors.GROUPS, Level.TEARDOWN, "[Rank 1] NCCL watchdog thread terminated with exception: [Rank 1] Watch"),
     (
-        torch_errors.groups,
+        torch_errors.GROUPS,
         Level.TEARDOWN,
         "Some NCCL operations have failed or timed out. Due to the asynchronous nature of",
     ),
-    (torch_errors.groups, Level.TEARDOWN, "To avoid data inconsistency, we are taking the entire process down."),
-    (torch_errors.groups, Level.TEARDOWN, "Terminating the process after attempting to dump debug info, due to"),
-    (torch_errors.groups, Level.CASCADE, "Received a dump signal due to a collective timeout from rank 3 and we will"),
-    (torch_errors.groups, Level.CASCADE, "Observed flight recorder dump signal from another rank via TCPStore."),
-    (torch_errors.groups, Level.CASCADE, "NCCL communicator was aborted on rank 3."),
-    (torch_errors.groups, Level.CASCADE, "ncclRemoteError: A call failed possibly due to a network error or a remote"),
+    (torch_errors.GROUPS, Level.TEARDOWN, "To avoid data inconsistency, we are taking the entire process down."),
+    (torch_errors.GROUPS, Level.TEARDOWN, "Terminating the process after attempting to dump debug info, due to"),
+    (torch_errors.GROUPS, Level.CASCADE, "Received a dump signal due to a collective timeout from rank 3 and we will"),
+    (torch_errors.GROUPS, Level.CASCADE, "Observed flight recorder dump signal from another rank via TCPStore."),
+    (torch_errors.GROUPS, Level.CASCADE, "NCCL communicator was aborted on rank 3."),
+    (torch_errors.GROUPS, Level.CASCADE, "ncclRemoteError: A call failed possibly due to a network error or a remote"),
     (
-        torch_errors.groups,
+        torch_errors.GROUPS,
         Level.CASCADE,
         "torch.distributed.DistBackendError: NCCL error: unhandled ncclSystemError: System",
     ),
-    (torch_errors.groups, Level.CASCADE, "ncclUnhandledCudaError: Call to CUDA function failed."),
-    (torch_errors.groups, Level.CASCADE, "ncclInvalidUsage: This usually reflects invalid usage of NCCL library."),
+    (torch_errors.GROUPS, Level.CASCADE, "ncclUnhandledCudaError: Call to CUDA function failed."),
+    (torch_errors.GROUPS, Level.CASCADE, "ncclInvalidUsage: This usually reflects invalid usage of NCCL library."),
     (
-        torch_errors.groups,
+        torch_errors.GROUPS,
         Level.CASCADE,
         "params[0] in this process with sizes [4, 7] appears not to match sizes of the same",
     ),
-    (torch_errors.groups, Level.CASCADE, "DDP expects same model across all ranks, but Rank 1 has 3 params"),
-    (torch_errors.groups, Level.CASCADE, "No available shared memory broadcast block found in 60 seconds."),
+    (torch_errors.GROUPS, Level.CASCADE, "DDP expects same model across all ranks, but Rank 1 has 3 params"),
+    (torch_errors.GROUPS, Level.CASCADE, "No available shared memory broadcast block found in 60 seconds."),
     (
-        torch_errors.store,
+        torch_errors.STORE,
         Level.CASCADE,
         ("Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?"),
     ),
     (
-        torch_errors.store,
+        torch_errors.STORE,
         Level.CASCADE,
         "sendBytes failed on SocketImpl(fd=16, addr=[::1]:6, remote=[::1]:4): Broken pipe",
     ),
-    (torch_errors.store, Level.CASCADE, "but store->get('0') got error: Connection reset by peer"),
-    (torch_errors.store, Level.CASCADE, "but store->get('0') got error: Broken pipe"),
-    (torch_errors.store, Level.TIMEOUT, "waitForInput: socket SocketImpl(fd=3, addr=[::1]:6) timed out after 2000ms"),
-    (torch_errors.store, Level.TIMEOUT, "RuntimeError: Socket Timeout"),
+    (torch_errors.STORE, Level.CASCADE, "but store->get('0') got error: Connection reset by peer"),
+    (torch_errors.STORE, Level.CASCADE, "but store->get('0') got error: Broken pipe"),
+    (torch_errors.STORE, Level.TIMEOUT, "waitForInput: socket SocketImpl(fd=3, addr=[::1]:6) timed out after 2000ms"),
+    (torch_errors.STORE, Level.TIMEOUT, "RuntimeError: Socket Timeout"),
     (
-        torch_errors.store,
+        torch_errors.STORE,
         Level.TIMEOUT,
         "DistStoreError: Timed out after 901 seconds waiting for clients. 7/8 clients joined.",
     ),
     (
-        torch_errors.device,
+        torch_errors.DEVICE,
         Level.CASCADE,
         "CUDA out of memory. Tried to allocate 2097152.00 GiB. GPU 0 has a total capacity",
     ),
     (
-        torch_errors.device,
+        torch_errors.DEVICE,
         Level.CASCADE,
         "CUDA out of memory. Tried to allocate 1.25 EiB (GPU 0; 79.15 GiB total capacity",
     ),
@@ -123,8 +125,8 @@ CONSEQUENCES = [
 
 
 @pytest.mark.parametrize(("table", "line", "cause", "word"), CAUSES)
-def test_what_proves_a_cause_is_about_who_says_it(table: type[KnownTexts], line: str, cause: str, word: str) -> None:
-    (trouble,) = of(Trouble, told(table(), line, Who(rank=3, host="node01")))
+def test_what_proves_a_cause_is_about_who_says_it(table: Sequence[Known], line: str, cause: str, word: str) -> None:
+    (trouble,) = of(Trouble, told(KnownTexts(table), line, Who(rank=3, host="node01")))
     assert (trouble.level, trouble.cause) == (Level.INITIATING, cause)
     assert [subject.who.host for subject in trouble.about] == ["node01"]
     assert word in trouble.what
@@ -132,8 +134,8 @@ def test_what_proves_a_cause_is_about_who_says_it(table: type[KnownTexts], line:
 
 
 @pytest.mark.parametrize(("table", "level", "line"), CONSEQUENCES)
-def test_what_follows_from_others_proves_nothing(table: type[KnownTexts], level: Level, line: str) -> None:
-    (trouble,) = of(Trouble, told(table(), line, Who(rank=3)))
+def test_what_follows_from_others_proves_nothing(table: Sequence[Known], level: Level, line: str) -> None:
+    (trouble,) = of(Trouble, told(KnownTexts(table), line, Who(rank=3)))
     assert (trouble.level, trouble.cause, trouble.about) == (level, None, ())
 
 
@@ -149,7 +151,7 @@ def test_what_follows_from_others_proves_nothing(table: type[KnownTexts], level:
 )
 def test_harmless_lines(line: str) -> None:
     assert not [
-        *told(torch_errors.store(), line),
-        *told(torch_errors.device(), line),
-        *told(torch_errors.groups(), line),
+        *told(KnownTexts(torch_errors.STORE), line),
+        *told(KnownTexts(torch_errors.DEVICE), line),
+        *told(KnownTexts(torch_errors.GROUPS), line),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.diagnose.evidence.torch_store import reader
+from suites.diagnose.evidence.torch_store import Store
 from suites.diagnose.facts import Level, Trouble, Waiting, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
@@ -56,7 +56,7 @@ NAMELESS = (
     ],
 )
 def test_why_the_master_is_not_reached(text: str, level: Level, cause: str | None, name: str) -> None:
-    (trouble,) = of(Trouble, told(reader(), text))
+    (trouble,) = of(Trouble, told(Store(), text))
     assert (trouble.level, trouble.cause, trouble.known_as) == (level, cause, name)
     assert trouble.remedy
 
@@ -70,7 +70,7 @@ def test_why_the_master_is_not_reached(text: str, level: Level, cause: str | Non
     ],
 )
 def test_what_is_said_in_good_times_too(line: str) -> None:
-    assert not told(reader(), line)
+    assert not told(Store(), line)
 
 
 UNIQUE = (
@@ -110,11 +110,11 @@ UNIQUE = (
     ],
 )
 def test_a_key_names_the_rank_that_has_to_write_it(text: str, waits: Who, on: Who) -> None:
-    facts = told(reader(), text)
+    facts = told(Store(), text)
     (waiting,) = of(Waiting, facts)
     assert (waiting.who, waiting.on) == (waits, (on,))
     assert [trouble.level for trouble in of(Trouble, facts)] == ([Level.TIMEOUT] if "timeout" in text else [])
 
 
 def test_keys_of_programs_name_nobody() -> None:
-    assert not told(reader(), "RuntimeError: wait timeout after 9000ms, keys: /worker_count")
+    assert not told(Store(), "RuntimeError: wait timeout after 9000ms, keys: /worker_count")

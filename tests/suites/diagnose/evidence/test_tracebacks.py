@@ -42,7 +42,7 @@ _GROUP = """\
 
 
 def raised(text: str) -> list[tuple[str, str]]:
-    return [(one.error, one.message) for one in only(fed(tracebacks.reader(), text), Raised)]
+    return [(one.error, one.message) for one in only(fed(tracebacks.Tracebacks(), text), Raised)]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_exceptions_that_do_not_are_both_given() -> None:
 
 
 def test_of_a_group_those_in_it_are_given_with_their_frames() -> None:
-    found = only(fed(tracebacks.reader(), _GROUP), Raised)
+    found = only(fed(tracebacks.Tracebacks(), _GROUP), Raised)
     assert [(one.error, one.message, one.frames) for one in found] == [
         ("ValueError", "bad", (Frame("first", "/job/a.py", 1),)),
         ("OSError", "gone", (Frame("second", "/job/b.py", 2),)),
@@ -93,7 +93,7 @@ def test_other_words_of_the_same_speaker_do_not_end_a_traceback() -> None:
 
 def test_tracebacks_of_two_ranks_that_follow_from_each_other_are_kept_apart() -> None:
     chain = (_FIRST + "\nDuring handling of the above exception, another exception occurred:\n\n" + _SECOND).split("\n")
-    reader = tracebacks.reader()
+    reader = tracebacks.Tracebacks()
     found: list[Fact] = []
     for number, text in enumerate(chain):
         for rank in (0, 1):
