@@ -2,7 +2,7 @@
 
 A pickle is read by an unpickler that refuses every class, so that nothing in it can run. What a dump holds is told in
 torch/csrc/distributed/c10d/FlightRecorder*.hpp of PyTorch; versions 2.0 to 2.10 differ by keys that are there or not.
-May import: facts, operations, source.
+May import: facts, json_values, operations, source.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import Call, Fact, Group, Place, Seen, Signature, State, Track, Unread, Who
@@ -91,11 +92,10 @@ class _Dump:
         self._version = str(dump.get("version", "unknown version"))
         self._place = Place(source.name)
         self._configs = {
-            str(name): config for name, config in _mapping(dump.get("pg_config")).items() if isinstance(config, dict)
+            str(name): config for name, config in mapping(dump.get("pg_config")).items() if isinstance(config, dict)
         }
-        self._status = _mapping(dump.get("pg_status"))
-        entries = dump.get("entries")
-        self._entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        self._status = mapping(dump.get("pg_status"))
+        self._entries = mappings(dump.get("entries"))
         self._members = {name: _ranks(config.get("ranks")) for name, config in self._configs.items()}
         self._signatures: dict[tuple[Any, ...], Signature] = {}
         self._who = Who()
@@ -135,8 +135,7 @@ class _Dump:
         return f"{name}@{folded(ranks)}" if ranks else name
 
     def _title(self, name: str) -> str:
-        desc = self._configs.get(name, {}).get("desc")
-        if isinstance(desc, str) and desc and desc != "undefined":
+        if (desc := word(self._configs.get(name, {}).get("desc"))) not in ("", "undefined"):
             return desc
         return next((_group_title(entry) for entry in self._entries if _group_name(entry) == name), "") or name
 
@@ -151,11 +150,11 @@ class _Dump:
         return told
 
     def _status_of(self, number: str | None) -> tuple[int | None, int | None, int | None]:
-        status = _mapping(self._status.get(number)) if number is not None else {}
+        status = mapping(self._status.get(number)) if number is not None else {}
         if not status and number is not None and number.isdecimal():
-            status = _mapping(self._status.get(int(number)))
+            status = mapping(self._status.get(int(number)))
         names = ("enqueued", "started", "completed")
-        enqueued, started, completed = (_count(status.get(f"last_{name}_collective")) for name in names)
+        enqueued, started, completed = (natural(status.get(f"last_{name}_collective")) for name in names)
         return enqueued, started, completed
 
     def _track(self, name: str, entries: Sequence[Entry], status: tuple[int | None, int | None, int | None]) -> Track:
@@ -163,7 +162,7 @@ class _Dump:
         open_ones = [entry for entry in entries if _state(entry) == "pending"]
         history: dict[int, Signature] = {}
         for entry in entries:
-            seq = _count(entry.get("collective_seq_id"))
+            seq = natural(entry.get("collective_seq_id"))
             if seq is not None and not entry.get("is_p2p"):
                 # Several entries of one number are one coalesced call.
                 signature = self._signature(entry)
@@ -182,7 +181,7 @@ class _Dump:
         peer, sends = None, False
         if found := _PEERS.search(_called(entry)):
             peer, sends = Who(group=key, group_rank=int(found["peer"])), found["way"] == "send"
-        seq = _count(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
+        seq = natural(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
         return Call(
             self._who, self._place, key, None if peer else seq, self._signature(entry), _state(entry), peer, sends,
             _frame(entry), _seconds(entry.get("time_created_ns")),
@@ -204,10 +203,6 @@ class _Dump:
         dtype = dtypes[0] if isinstance(dtypes, list) and dtypes and isinstance(dtypes[0], str) else None
         made = self._signatures[key] = Signature(op, count, dtype.lower() if dtype else None)
         return made
-
-
-def _mapping(value: Any) -> Mapping[Any, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _ranks(value: Any) -> tuple[int, ...]:
@@ -232,13 +227,6 @@ def _number(text: str) -> tuple[int, str]:
     return (int(text), "") if text.isdecimal() else (1 << 62, text)
 
 
-def _count(value: Any) -> int | None:
-    """A number, which JSON may have as text; -1 is none."""
-    if isinstance(value, str) and value.lstrip("-").isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def _seconds(nanoseconds: Any) -> float | None:
     return nanoseconds / 1e9 if isinstance(nanoseconds, int) and nanoseconds > 0 else None
 
@@ -250,16 +238,15 @@ def _group_name(entry: Entry) -> str:
 
 def _group_title(entry: Entry) -> str:
     group = entry.get("process_group")
-    title = group[1] if isinstance(group, tuple | list) and len(group) > 1 else ""
-    return title if isinstance(title, str) and title != "undefined" else ""
+    title = word(group[1]) if isinstance(group, tuple | list) and len(group) > 1 else ""
+    return title if title != "undefined" else ""
 
 
 def _called(entry: Entry) -> str:
     """`all_reduce`, `send 0->1`: without the back-end's name."""
     name = str(entry.get("profiling_name") or "")
     if not name:  # torch_npu has it in the innermost frame
-        frames = entry.get("frames")
-        name = str(_mapping(frames[0]).get("name", "")) if isinstance(frames, list) and frames else ""
+        name = next((str(frame.get("name", "")) for frame in mappings(entry.get("frames"))), "")
     return name.partition(":")[2] or name
 
 
@@ -277,7 +264,6 @@ def _elements(sizes: Any) -> int | None:
 
 def _frame(entry: Entry) -> str | None:
     """The innermost one outside torch."""
-    frames = entry.get("frames")
-    told = [_mapping(frame) for frame in frames] if isinstance(frames, list) else []
+    told = mappings(entry.get("frames"))
     own = [frame for frame in told if "/torch" not in str(frame.get("filename", ""))] or told
     return f"{own[0].get('filename')}:{own[0].get('line')} {own[0].get('name')}" if own else None

@@ -2,12 +2,11 @@
 
 Versions 1.0, 1.2 (probes.ascend.ranktable reads them, suites.checks.ascend.ranktable judges them) and 2.0, whose ranks
 stand in one list (HCCL's manual, "cluster information configuration").
-May import: probes, checks, facts, source.
+May import: probes, checks, facts, json_values, source.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from probes.ascend.ranktable import parse_rank_table
 from probes.reading import told
 from suites.checks.ascend.ranktable import RULES
 from suites.checks.rule import Case, Judged, Outcome, Rule, Scope
+from suites.diagnose.evidence.json_values import mappings, natural, whole
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import NOBODY, Fact, Group, Identity, Level, Place, Seen, Subject, Trouble, Unread, Who
 from suites.report import Status
@@ -25,6 +25,7 @@ _LARGEST = 1 << 26
 _GROUP = "hccl_world_group"
 _TABLE = re.compile(rb'"(?:server_list|rank_list)"\s{0,20}:\s{0,20}\[')
 _MOST_SHOWN = 8
+_MOST_RANKS = 10_000_000
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -94,16 +95,14 @@ def _ranks_with(servers: list[Mapping[str, Any]], address: str) -> list[int]:
 
 
 def _second_version(text: str, source: Source) -> Iterator[Fact]:
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        yield Unread(source.name, "a rank table that is cut off or damaged")
+    table = whole(source, "a rank table")
+    if isinstance(table, Unread):
+        yield table
         return
-    listed = table.get("rank_list") if isinstance(table, dict) else None
     yield Seen(Place(source.name), "HCCL rank table (2.0)")
     ranks = []
-    for entry in listed if isinstance(listed, list) else ():
-        if isinstance(entry, dict) and (rank := _rank(entry.get("rank_id"))) is not None:
+    for entry in mappings(table.get("rank_list")):
+        if (rank := _rank(entry.get("rank_id"))) is not None:
             ranks.append(rank)
             local = _rank(entry.get("local_id"))
             yield Identity(Who(rank, local_rank=local, group=_GROUP, group_rank=rank), _place(source, text, f"{rank}"))
@@ -129,8 +128,8 @@ def _place(source: Source, text: str, word: str) -> Place:
 
 
 def _rank(value: Any) -> int | None:
-    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    return int(text) if re.fullmatch(r"\d{1,7}", text, re.ASCII) else None
+    rank = natural(value)
+    return rank if rank is not None and rank < _MOST_RANKS else None
 
 
 def _folded(ranks: list[int]) -> str:

@@ -1,7 +1,7 @@
 """Stacks of living processes in the form of `py-spy dump --json`: one or several such answers in a file.
 
 The fields are those of py-spy's `StackTrace`.
-May import: facts, line, pyspy, source.
+May import: facts, json_values, line, pyspy, source.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
 from suites.diagnose.evidence.line import merged
 from suites.diagnose.evidence.pyspy import no_rank, rank_of
 from suites.diagnose.evidence.source import Source
@@ -31,7 +32,7 @@ def read(source: Source) -> Iterable[Fact]:
     place = Place(source.name)
     for threads in answers:
         # Where several processes are in a file its name belongs to one of them only.
-        alone = len({_number(thread.get("pid")) for thread in threads}) == 1 and len(answers) == 1
+        alone = len({natural(thread.get("pid")) for thread in threads}) == 1 and len(answers) == 1
         told = source.who if alone else Who(host=source.who.host)
         seen: set[Who] = set()
         for thread in threads:
@@ -53,37 +54,23 @@ def _answers(text: str) -> tuple[list[list[Mapping[str, Any]]], bool]:
             answer, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             return found, True
-        if isinstance(answer, list):
-            found.append([thread for thread in answer if isinstance(thread, dict)])
+        found.append(mappings(answer))
     return found, not found
 
 
 def _stack(thread: Mapping[str, Any], told: Who, place: Place) -> Stack | None:
-    process = thread.get("process_info")
-    process = process if isinstance(process, dict) else {}
-    command, parent = _word(process.get("command_line")), process.get("parent")
-    if no_rank(command, _word(parent.get("command_line")) if isinstance(parent, dict) else None):
+    process = mapping(thread.get("process_info"))
+    command, parent = word(process.get("command_line")), mapping(process.get("parent"))
+    found = [_frame(frame) for frame in mappings(thread.get("frames"))]
+    if not found or no_rank(command, word(parent.get("command_line"))):
         return None
-    pid = _number(thread.get("pid"))
-    frames = thread.get("frames")
-    found = [_frame(frame) for frame in frames if isinstance(frame, dict)] if isinstance(frames, list) else []
-    if not found:
-        return None
-    who = merged(merged(told, Who(pid=pid)), rank_of(command))
-    name = _word(thread.get("thread_name")) or str(thread.get("thread_id"))
+    who = merged(merged(told, Who(pid=natural(thread.get("pid")))), rank_of(command))
+    name = word(thread.get("thread_name")) or str(thread.get("thread_id"))
     return Stack(who, place, name, tuple(found), _truth(thread.get("active")), _truth(thread.get("owns_gil")))
 
 
 def _frame(frame: Mapping[str, Any]) -> Frame:
-    return Frame(_word(frame.get("name")), _word(frame.get("filename")), _number(frame.get("line")) or None)
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return Frame(word(frame.get("name")), word(frame.get("filename")), natural(frame.get("line")) or None)
 
 
 def _truth(value: object) -> bool | None:

@@ -1,6 +1,6 @@
 """What NCCL's RAS subsystem answers as JSON: `ncclras -f json`, one answer or several in a row, and its events.
 
-May import: facts, nccl_calls, operations, ras_facts, source.
+May import: facts, json_values, nccl_calls, operations, ras_facts, source.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from suites.diagnose.evidence.json_values import mapping, mappings, natural
 from suites.diagnose.evidence.nccl_calls import communicator
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.ras_facts import IMPOSSIBLE, MOST_RANKS, behind, dead, failed
@@ -51,30 +52,28 @@ def _of_answer(told: Mapping[str, Any], place: Place) -> Iterator[Fact]:
         who = _who(about, None)
         if who.pid is not None:
             yield from dead(who, place)
-    communicators = told.get("communicators")
-    if isinstance(communicators, list):
+    if isinstance(communicators := told.get("communicators"), list):
         yield Seen(place, "answer of NCCL RAS")
-        for one in communicators:
-            if isinstance(one, dict):
-                yield from _of_communicator(one, place)
+        for one in mappings(communicators):
+            yield from _of_communicator(one, place)
 
 
 def _of_communicator(told: Mapping[str, Any], place: Place) -> Iterator[Fact]:
-    key, size = _key(told.get("hash")), _number(told.get("size"))
+    key, size = _key(told.get("hash")), natural(told.get("size"))
     size = size if size is not None and 0 < size <= MOST_RANKS else None
-    present, absent = _rows(told.get("ranks")), _rows(told.get("missing_ranks"))
+    present, absent = mappings(told.get("ranks")), mappings(told.get("missing_ranks"))
     yield Group(key, place, f"communicator {key.removeprefix('comm ')}", size)
     for row in (*present, *absent):
-        rank = _number(row.get("rank"))
+        rank = natural(row.get("rank"))
         if size is not None and (rank is None or rank >= size):
             yield Unread(place.file, IMPOSSIBLE)
             return
     for row in present:
-        who, status = _who(row, key), _object(row.get("status"))
+        who, status = _who(row, key), mapping(row.get("status"))
         yield Identity(who, place)
         for name in ("init_state", "async_error"):
-            if number := _number(status.get(name)):
-                yield from failed(who, place, number)
+            if error := natural(status.get(name)):
+                yield from failed(who, place, error)
     for op, by_count in _counts(present, key).items():
         yield from behind(key, op, place, by_count)
     yield from _of_missing(absent, key, place)
@@ -84,7 +83,7 @@ def _of_missing(rows: Iterable[Mapping[str, Any]], key: str, place: Place) -> It
     """Those whose processes do not answer. Others do, and are not in the communicator: not yet, or not any more."""
     silent = []
     for row in rows:
-        who, status = _who(row, key), _object(row.get("status"))
+        who, status = _who(row, key), mapping(row.get("status"))
         yield Identity(who, place)
         if status.get("considered_dead"):
             yield from dead(who, place)
@@ -98,9 +97,9 @@ def _counts(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, dict[int, 
     """By operation and count, who has launched so many."""
     found: dict[str, dict[int, list[Who]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        for op, told in _object(row.get("collective_counts")).items():
-            if (number := _number(told)) is not None:
-                found[operation(str(op))][number].append(_who(row, key))
+        for op, told in mapping(row.get("collective_counts")).items():
+            if (count := natural(told)) is not None:
+                found[operation(str(op))][count].append(_who(row, key))
     return found
 
 
@@ -111,22 +110,10 @@ def _key(value: Any) -> str:
         return f"comm {value}"
 
 
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def _who(row: Mapping[str, Any], key: str | None) -> Who:
-    host, device = str(row.get("host") or ""), _number(row.get("cuda_dev"))
+    host, device = str(row.get("host") or ""), natural(row.get("cuda_dev"))
     return Who(
-        host=None if host in _NO_HOST else host, pid=_number(row.get("pid")) or None,
+        host=None if host in _NO_HOST else host, pid=natural(row.get("pid")) or None,
         device=None if device is None else f"gpu{device}",
-        group=key, group_rank=_number(row.get("rank")) if key is not None else None,
+        group=key, group_rank=natural(row.get("rank")) if key is not None else None,
     )  # fmt: skip
