@@ -1,6 +1,6 @@
 """Ends of processes, as launchers tell them: torchrun, srun, Open MPI, PRRTE, MPICH, Intel MPI, containers.
 
-May import: facts, line.
+May import: facts, known, line.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import NOBODY, Ended, Fact, Who
 
-_BY_NAME = {
+SIGNALS = {
     "Killed": signal.SIGKILL,
     "Terminated": signal.SIGTERM,
     "Segmentation fault": signal.SIGSEGV,
     "Aborted": signal.SIGABRT,
     "Bus error": signal.SIGBUS,
     "Floating point exception": signal.SIGFPE,
+    "Floating-point exception": signal.SIGFPE,
     "Illegal instruction": signal.SIGILL,
 }
-_NAMES = "|".join(_BY_NAME)
+"""What launchers, shells and Python call them."""
+_NAMES = "|".join(SIGNALS)
 _NOTICED = r"process rank (?P<rank>\d{1,9}) with PID (?:0|(?P<pid>[1-9]\d{0,8})) on node (?P<host>[\w.-]+) exited on"
 _SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<ranks>\d[\d,-]{0,2000}): "
 _PATTERNS = (
@@ -131,7 +133,7 @@ def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
     code = int(told["code"]) if told.get("code") else None
     number = int(told["signal"]) if told.get("signal") else None
     if name := told.get("name"):
-        number = int(_BY_NAME[name])
+        number = int(SIGNALS[name])
     elif code is not None and code < 0:
         number, code = -code, None  # as launchers written in Python tell a signal
     who = replace(who, group=None, group_rank=None)

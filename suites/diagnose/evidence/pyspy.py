@@ -1,15 +1,15 @@
 """Stacks of living processes, as `py-spy dump` and Python's faulthandler print them.
 
-May import: facts, line.
+May import: exits, facts, known, line.
 """
 
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from suites.diagnose.evidence.exits import SIGNALS
 from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import NOBODY, Ended, Fact, Frame, Place, Seen, Stack, Who
@@ -26,14 +26,6 @@ _PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}): (?P<command>.*)")
 _PARENT = re.compile(r"^\s{0,20}Parent Process \d{1,9}: (?P<command>.*)")
 _OWN_RANK = re.compile(r" --rank[ =](?P<rank>\d{1,9})\b")
 _FATAL = re.compile(r"^Fatal Python error: (?P<name>[A-Z][A-Za-z -]{1,60})")
-_SIGNALS = {
-    "Segmentation fault": signal.SIGSEGV,
-    "Aborted": signal.SIGABRT,
-    "Bus error": signal.SIGBUS,
-    "Floating-point exception": signal.SIGFPE,
-    "Floating point exception": signal.SIGFPE,
-    "Illegal instruction": signal.SIGILL,
-}
 _THREAD = re.compile(
     r"^Thread (?P<id>0x[0-9A-Fa-f]{1,16}|\d{1,20}) \((?P<state>idle|active|active\+gil|idle\+gil)\)"
     r'(?:: "(?P<name>[^"]{0,200})")?'
@@ -87,7 +79,7 @@ class Stacks:
         elif found := _PARENT.match(line.text):
             self._pass(line.who, no_rank(self._commands.get(line.who, ""), found["command"]))
         elif found := _FATAL.match(line.text):
-            if number := _SIGNALS.get(found["name"].strip()):
+            if number := SIGNALS.get(found["name"].strip()):
                 yield Ended(line.who, line.place(), signal=int(number))
         elif found := _THREAD.match(line.text) or _FAULT.match(line.text):
             yield from self._begin(line, found)
