@@ -1,14 +1,14 @@
 """Whose a file is, as its name and those of its folders say: rank, host and process.
 
 Conservative: a number that may be anything (a job, a year, an array task) is no rank.
-May import: facts, line.
+May import: facts, known, line.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import merged
 from suites.diagnose.facts import NOBODY, Who
 
@@ -55,7 +55,6 @@ _FOLDERS = tuple(
     )
 )
 _TORCHRUN = re.compile(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,5})/(?:stdout|stderr|error)[^/]*$")
-_NUMBERS = ("rank", "pid", "local_rank")
 
 
 def owner(name: str) -> Who:
@@ -66,31 +65,23 @@ def owner(name: str) -> Who:
     for part in folder.split("/"):
         who = merged(who, _first(_FOLDERS, _bare(part)))
     if found := _TORCHRUN.search(name):
-        return merged(who, _told(found))
+        return merged(who, people(found))
     return merged(who, _of_file(_bare(last)))
 
 
 def _of_file(name: str) -> Who:
     for pattern in _FILES:
         if found := pattern.fullmatch(name):
-            return _told(found)
+            return people(found)
     who = NOBODY
     for pattern in _PARTS:
         if found := pattern.search(name):
-            who = merged(who, _told(found))
+            who = merged(who, people(found))
     return who
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], name: str) -> Who:
-    return next((_told(found) for pattern in patterns if (found := pattern.fullmatch(name))), NOBODY)
-
-
-def _told(found: re.Match[str]) -> Who:
-    told: dict[str, Any] = {}
-    for name, value in found.groupdict().items():
-        if value is not None:
-            told[name] = int(value) if name in _NUMBERS else value
-    return Who(**told)
+    return next((people(found) for pattern in patterns if (found := pattern.fullmatch(name))), NOBODY)
 
 
 def _bare(name: str) -> str:
