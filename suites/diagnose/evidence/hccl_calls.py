@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.evidence.hccl_links import operation_of
-from suites.diagnose.evidence.hccl_speech import UNNAMED, Process, Processes, communicator_of, member, number
+from suites.diagnose.evidence.hccl_speech import UNNAMED, Process, Processes, communicator_of, member, number, speaker
 from suites.diagnose.evidence.hccl_tasks import signature
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
@@ -59,26 +59,16 @@ class Calls:
         group = _group(found["tag"], fields.get("comm"), processes.of(line))
         if group is None:
             return
-        rank = number(fields.get("localRank"))
-        who = replace(line.who, group=group, group_rank=rank) if rank is not None else line.who
+        who = speaker(line, group, number(fields.get("localRank")))
         sign = signature(op, {_NAMES[name]: value for name, value in fields.items() if name in _NAMES})
+        place = line.place()
         if op in _COLLECTIVES:
             root = number(fields.get("root")) if op in _ROOTED else None
-            yield Call(
-                who, line.place(), group, self._next(line.who, group, ""), replace(sign, root=root), entered=line.time
-            )
+            seq = self._next(line.who, group, "")
+            yield Call(who, place, group, seq, replace(sign, root=root), entered=line.time)
         elif op in _PEERS and (peer := number(fields.get(_PEERS[op][0]))) is not None:
-            seq = self._next(line.who, group, f"{op} {peer}")
-            yield Call(
-                who,
-                line.place(),
-                group,
-                seq,
-                sign,
-                peer=member(group, peer),
-                peer_sends=_PEERS[op][1],
-                entered=line.time,
-            )
+            seq, other, sends = self._next(line.who, group, f"{op} {peer}"), member(group, peer), _PEERS[op][1]
+            yield Call(who, place, group, seq, sign, peer=other, peer_sends=sends, entered=line.time)
 
     def _next(self, who: Who, group: str, way: str) -> int:
         self._made[who, group, way] += 1

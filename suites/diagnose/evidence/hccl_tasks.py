@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from suites.diagnose.evidence.hccl_links import operation_of
-from suites.diagnose.evidence.hccl_speech import Processes, communicator_of, group_of, member, number, seconds
+from suites.diagnose.evidence.hccl_speech import Processes, communicator_of, group_of, member, number, seconds, speaker
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.facts import Call, Fact, Group, Signature, Waiting, Who
 
@@ -92,7 +92,7 @@ def _facts(task: _Task, processes: Processes) -> Iterator[Fact]:
     if told.get("size") == "0":
         rank = remote = None  # nothing was known of the communicator
     group = told.get("group") or communicator_of(tag) or group_of(processes.of(line), rank=rank)
-    who = replace(line.who, group=group, group_rank=rank) if rank is not None else line.who
+    who = speaker(line, group, rank)
     if size := number(told.get("size")):
         yield Group(group, place, size=size)
     op, seq = operation_of(tag), number(told.get("index"))
