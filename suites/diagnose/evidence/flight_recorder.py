@@ -18,7 +18,7 @@ from math import prod
 from typing import Any
 
 from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
-from suites.diagnose.evidence.operations import operation
+from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import Call, Fact, Group, Place, Seen, Signature, State, Track, Unread, Who
 
@@ -26,8 +26,6 @@ _LARGEST = 1 << 30
 _MOST_PENDING = 64
 _LATEST = 32
 _KEYS = (b"pg_config", b"entries", b"pg_status", b"comm_lib_version")
-_EQUAL_INPUTS = frozenset(("allreduce", "broadcast", "reduce", "allgather"))
-"""Collectives whose input has the same number of elements on all ranks."""
 _PEERS = re.compile(r"(?P<way>send|recv)\s+(?P<own>\d+)\s*(?:->|<-)\s*(?P<peer>\d+)")
 _LIST = re.compile(r"\d+")
 
@@ -196,7 +194,7 @@ class _Dump:
         if (known := self._signatures.get(key)) is not None:
             return known
         count = None
-        if op in _EQUAL_INPUTS:
+        if op in EQUAL_INPUTS:
             count = _elements(sizes)
         elif op == "reduce_scatter":
             count = _elements(outputs)

@@ -14,7 +14,7 @@ from suites.diagnose.evidence.hccl_links import operation_of
 from suites.diagnose.evidence.hccl_speech import UNNAMED, Process, Processes, communicator_of, member, number, speaker
 from suites.diagnose.evidence.hccl_tasks import signature
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.evidence.operations import operation
+from suites.diagnose.evidence.operations import ROOTED, operation
 from suites.diagnose.facts import Call, Disagreement, Fact, Seen, Side, Who
 
 _CALL = re.compile(r"Entry-(?P<name>Hccl[A-Za-z]{3,30}?)(?:V2|Inner)?: ?tag\[(?P<tag>[^\]]{0,300})\]")
@@ -27,7 +27,6 @@ _COLLECTIVES = frozenset(
     ("allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "broadcast",
      "reduce", "gather", "scatter", "barrier")
 )  # fmt: skip
-_ROOTED = frozenset(("broadcast", "reduce", "gather", "scatter"))
 _PEERS = {"send": ("destRank", False), "recv": ("srcRank", True)}
 """The field that names the peer, and whether it is the one that sends."""
 _DIFFERS = re.compile(
@@ -63,7 +62,7 @@ class Calls:
         sign = signature(op, {_NAMES[name]: value for name, value in fields.items() if name in _NAMES})
         place = line.place()
         if op in _COLLECTIVES:
-            root = number(fields.get("root")) if op in _ROOTED else None
+            root = number(fields.get("root")) if op in ROOTED else None
             seq = self._next(line.who, group, "")
             yield Call(who, place, group, seq, replace(sign, root=root), entered=line.time)
         elif op in _PEERS and (peer := number(fields.get(_PEERS[op][0]))) is not None:

@@ -2,7 +2,7 @@
 
 EI0002 says it in one line; a plog in up to four (`base`, `para`, `groupRank`, `opData information`), in any order after
 the first (HCCL's user guide, "task exception mechanism").
-May import: facts, line, hccl_links, hccl_speech.
+May import: facts, line, hccl_links, hccl_speech, operations.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from suites.diagnose.evidence.hccl_links import operation_of
 from suites.diagnose.evidence.hccl_speech import Processes, communicator_of, group_of, member, number, seconds, speaker
 from suites.diagnose.evidence.line import Line
+from suites.diagnose.evidence.operations import EQUAL_INPUTS
 from suites.diagnose.facts import Call, Fact, Group, Signature, Waiting, Who
 
 _PIECES = {
@@ -33,7 +34,7 @@ _PIECES = {
 }
 _PARTS = ("base information", "para information", "groupRank information", "opData information")
 _MESSAGES = frozenset(("send", "recv", "batch_send_recv"))
-_EQUAL = frozenset(("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall"))
+_EQUAL_COUNTS = EQUAL_INPUTS | {"reduce_scatter", "alltoall"}
 """Collectives for which the count must be the same on all ranks."""
 
 
@@ -106,5 +107,5 @@ def _facts(task: _Task, processes: Processes) -> Iterator[Fact]:
 
 def signature(op: str, told: dict[str, str]) -> Signature:
     """Of what a line tells by name."""
-    count = int(told["count"]) if op in _EQUAL and "count" in told else None
+    count = int(told["count"]) if op in _EQUAL_COUNTS and "count" in told else None
     return Signature(op, count, told.get("dtype"), told.get("operator"))

@@ -39,6 +39,11 @@ _WORDS: Mapping[str, str] = {
 }
 """Without blanks, underscores and hyphens, in lower case -> the word."""
 
+EQUAL_INPUTS = frozenset(("allreduce", "broadcast", "reduce", "allgather"))
+"""Collectives whose input has the same number of elements on all ranks."""
+ROOTED = frozenset(("broadcast", "reduce", "gather", "scatter"))
+"""Collectives of which all ranks must name the same root."""
+
 
 @lru_cache(4096)
 def operation(name: str) -> str:

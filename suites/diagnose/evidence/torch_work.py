@@ -9,15 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suites.diagnose.evidence.operations import operation
+from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
 from suites.diagnose.evidence.torch_speaker import Speaker
 from suites.diagnose.facts import NOBODY, Call, Fact, Level, Place, Signature, Trouble
 
 _WORK = re.compile(r"Work[A-Z]{1,12}\s{0,4}\((?P<fields>[^()]{0,400})")
 _TIMES = re.compile(r"\(ms\)=(?P<limit>\d{1,15})(?:\)\s{1,9}ran for\s{1,9}(?P<ran>\d{1,15}))?")
 _FIELD = re.compile(r"(\w{1,20})=(-?\w{1,40})")
-_EQUAL = frozenset(("allreduce", "broadcast", "reduce", "allgather"))
-"""Operations whose input has the same number of elements on all ranks."""
 _MESSAGES = {"send": False, "recv": True, "recvanysource": True}
 """Point-to-point -> whether it is the peer who sends."""
 _GROWING = {"allgather": ("NumelOut", "NumelIn"), "reduce_scatter": ("NumelIn", "NumelOut")}
@@ -40,7 +38,7 @@ class Work:
 
     @property
     def signature(self) -> Signature:
-        name = "NumelIn" if self.op in _EQUAL else "NumelOut" if self.op == "reduce_scatter" else ""
+        name = "NumelIn" if self.op in EQUAL_INPUTS else "NumelOut" if self.op == "reduce_scatter" else ""
         return Signature(self.op, self.numbers.get(name))
 
     def facts(self, said: Speaker, place: Place, first: bool) -> Iterator[Fact]:
