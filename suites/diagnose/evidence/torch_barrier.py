@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 
 from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.evidence.torch_speaker import Speaker, speaker
+from suites.diagnose.evidence.torch_speaker import MOST_RANKS, Speaker, speaker
 from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
 
 _FAILED = re.compile(
-    r"\[Rank (?P<own>\d{1,7})\]:\s{0,9}Ranks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier"
+    r"(?:\[Rank (?P<own>\d{1,7})\]:\s{0,9}|\b)Ranks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier"
 )
-_OLD_FAILED = re.compile(r"\bRanks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier")
+"""Old versions leave out who says it, which is rank 0."""
 _REACHED = re.compile(r"\bRank (?P<own>\d{1,7}) successfully reached monitoredBarrier")
-_MOST_RANKS = 1 << 17
 
 TEXTS = (
     Known(
@@ -57,10 +56,10 @@ class MonitoredBarrier:
             said = replace(speaker(line), group_rank=int(reached["own"]))
             yield said.fact(line.place())
             yield Absent(line.place(), (), (said.member,), said.key, None, "barrier", said.member)
-        found = _FAILED.search(line.text) or _OLD_FAILED.search(line.text)
+        found = _FAILED.search(line.text)
         if found is None:
             return
-        said = replace(speaker(line), group_rank=int(found.groupdict().get("own") or 0))
+        said = replace(speaker(line), group_rank=int(found["own"] or 0))
         absent, place = said.others(found["ranks"]), line.place()
         numbers = [who.group_rank or 0 for who in absent]
         yield said.fact(place, last=max(numbers))
@@ -78,4 +77,4 @@ def _present(said: Speaker, absent: Sequence[int]) -> tuple[Who, ...]:
     """A list is of all who did not come. One rank alone may be the first of them."""
     if len(absent) == 1:
         return (said.member,)
-    return tuple(said.other(rank) for rank in sorted({*range(min(max(absent), _MOST_RANKS))} - {*absent}))
+    return tuple(said.other(rank) for rank in sorted({*range(min(max(absent), MOST_RANKS))} - {*absent}))

@@ -24,8 +24,7 @@ WORLD = "0"
 _WORLD_NAMES = frozenset(("default_pg", "default"))
 DEFAULT = "default"
 """Group of those who name none, and nothing tells that it is not the world."""
-
-_MOST_RANKS = 1 << 17
+MOST_RANKS = 1 << 17
 """Of a group; what says more is garbled."""
 
 
@@ -76,7 +75,7 @@ class Speaker:
 
 
 def _believed(size: int | None) -> int | None:
-    return size if size is not None and size <= _MOST_RANKS else None
+    return size if size is not None and size <= MOST_RANKS else None
 
 
 def speaker(line: Line) -> Speaker:
