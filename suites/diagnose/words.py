@@ -1,6 +1,6 @@
 """How people, groups and calls are named in a sentence.
 
-May import: people, verdict's At.
+May import: people, ranks, verdict's At.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from suites.diagnose.people import People
+from suites.diagnose.ranks import runs
 from suites.diagnose.verdict import At
 
 _MOST_NAMED = 4
@@ -16,13 +17,7 @@ _MOST_NAMED = 4
 
 def folded(ranks: Iterable[int]) -> str:
     """Numbers as `0-3, 8`."""
-    parts: list[list[int]] = []
-    for rank in sorted(ranks):
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+    return ", ".join(runs(sorted(ranks)))
 
 
 def everybody(people: People, numbers: Iterable[int]) -> str:

@@ -1,6 +1,6 @@
 """Ends of processes, as launchers tell them: torchrun, srun, Open MPI, PRRTE, MPICH, Intel MPI, containers.
 
-May import: facts, known, line.
+May import: facts, known, line, ranks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import NOBODY, Ended, Fact, Who
+from suites.diagnose.ranks import ranged
 
 SIGNALS = {
     "Killed": signal.SIGKILL,
@@ -64,7 +65,6 @@ _ENDS = tuple(
     )
 )
 """What such a block ends with."""
-_MOST_RANKS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +137,8 @@ def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
     elif code is not None and code < 0:
         number, code = -code, None  # as launchers written in Python tell a signal
     who = replace(who, group=None, group_rank=None)
-    for rank in _ranks(told["ranks"]) if told.get("ranks") else (who.rank,):
+    for rank in ranged(told["ranks"]) if told.get("ranks") else (who.rank,):
         yield Ended(replace(who, rank=rank), line.place(), code, number)
-
-
-def _ranks(text: str) -> list[int]:
-    """Of `0-2,5`."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if len(found) > _MOST_RANKS:
-            break
-        if first.isdecimal() and (not last or last.isdecimal()) and len(first) < 10 and len(last) < 10:
-            found += range(int(first), min(int(last or first) + 1, int(first) + _MOST_RANKS))
-    return found[:_MOST_RANKS]
 
 
 def _seconds(text: str) -> float | None:

@@ -2,7 +2,7 @@
 
 A pickle is read by an unpickler that refuses every class, so that nothing in it can run. What a dump holds is told in
 torch/csrc/distributed/c10d/FlightRecorder*.hpp of PyTorch; versions 2.0 to 2.10 differ by keys that are there or not.
-May import: facts, json_values, operations, source.
+May import: facts, json_values, operations, source, ranks.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from suites.diagnose.evidence.json_values import mapping, mappings, natural, wor
 from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import Call, Fact, Group, Place, Seen, Signature, State, Track, Unread, Who
+from suites.diagnose.ranks import listed, runs
 
 _LARGEST = 1 << 30
 _MOST_PENDING = 64
 _LATEST = 32
 _KEYS = (b"pg_config", b"entries", b"pg_status", b"comm_lib_version")
 _PEERS = re.compile(r"(?P<way>send|recv)\s+(?P<own>\d+)\s*(?:->|<-)\s*(?P<peer>\d+)")
-_LIST = re.compile(r"\d+")
 
 Entry = Mapping[str, Any]
 
@@ -130,7 +130,7 @@ class _Dump:
     def _key(self, name: str) -> str:
         """The same name may stand for several groups of disjoint ranks."""
         ranks = self._members.get(name, ())
-        return f"{name}@{folded(ranks)}" if ranks else name
+        return f"{name}@{','.join(runs(ranks))}" if ranks else name
 
     def _title(self, name: str) -> str:
         if (desc := word(self._configs.get(name, {}).get("desc"))) not in ("", "undefined"):
@@ -207,18 +207,7 @@ def _ranks(value: Any) -> tuple[int, ...]:
     """A list, or the text of one."""
     if isinstance(value, list):
         return tuple(rank for rank in value if isinstance(rank, int))
-    return tuple(int(number) for number in _LIST.findall(value)) if isinstance(value, str) else ()
-
-
-def folded(ranks: Sequence[int]) -> str:
-    """Numbers as `0-3,8`, in their order."""
-    parts: list[list[int]] = []
-    for rank in ranks:
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+    return listed(value) if isinstance(value, str) else ()
 
 
 def _number(text: str) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 Who waits for whom stands in LINK_ERROR_INFO tables (two layouts), in `createLink para`, and in what HCCL's own probes
 found; who never reported, in the root's list (HCCL's user guide, "fault diagnosis").
-May import: facts, line, operations, hccl_speech.
+May import: facts, line, operations, hccl_speech, ranks.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from suites.diagnose.evidence.hccl_speech import Processes, group_of, member, np
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.facts import Absent, Fact, Level, Subject, Trouble, Waiting, Who
+from suites.diagnose.ranks import MOST_RANKS, listed, some
 
 _CONNECTED = frozenset(("connected", "connect", "success", "ok", "linked"))
-_MOST_RANKS = 1 << 17
 _CELL = r"\s{0,40}([0-9a-zA-Z.:%_\-]{2,80})\((\d{1,10})\)\s{0,40}\|"
 _PORT = r"(?:\s{0,40}\d{1,10}\s{0,40}\|)?"
 _ROW = re.compile(
@@ -96,7 +96,7 @@ class Links:
     def reported(self, line: Line, processes: Processes) -> Iterable[Fact]:
         """Those who are there; the rest is absent once all lines of the list are read."""
         roll = self._roll(line)
-        if len(roll.reported) < _MOST_RANKS:
+        if len(roll.reported) < MOST_RANKS:
             roll.reported += [int(text) for text in _REPORTED.findall(line.text.partition("rankinfo[")[2])]
         if roll.total is not None and roll.needed is not None and len(roll.reported) >= roll.total:
             del self._rolls[line.who]
@@ -106,19 +106,17 @@ class Links:
         """The root tells all who reported which ranks did not."""
         if found := _AGENTS.search(line.text):
             group = group_of(processes.of(line))
-            absent = tuple(
-                member(group, rank) for text in re.findall(r"\d+", found[1]) if (rank := number(text)) is not None
-            )
+            absent = tuple(member(group, rank) for rank in listed(found[1]) if rank < MOST_RANKS)
             yield Absent(line.place(), absent, group=group, op="init", by=line.who)
 
     def tls(self, line: Line, processes: Processes) -> Iterable[Fact]:
         """The fewer ones are the odd ones; of equally many nobody is."""
         if found := _TLS.search(line.text):
             group = group_of(processes.of(line))
-            sides = [[int(text) for text in re.findall(r"\d{1,9}", found[side])] for side in (1, 2)]
-            fewer = min(sides, key=len) if len(sides[0]) != len(sides[1]) else []
+            sides = [listed(found[side]) for side in (1, 2)]
+            fewer = min(sides, key=len) if len(sides[0]) != len(sides[1]) else ()
             about = tuple(Subject("rank", member(group, rank)) for rank in fewer)
-            what = f"TLS is on for ranks {_some(sides[0])}, and off for {_some(sides[1])}"
+            what = f"TLS is on for ranks {some(sides[0])}, and off for {some(sides[1])}"
             yield Trouble(line.who, line.place(), Level.INITIATING, what, "config", about, _SAME_TLS, "hccl.tls")
 
     def end(self, processes: Processes) -> Iterator[Fact]:
@@ -133,7 +131,7 @@ class Links:
 
 
 def _called(roll: _Roll, processes: Processes) -> Iterator[Fact]:
-    if roll.needed is None or not roll.reported or roll.needed > _MOST_RANKS:
+    if roll.needed is None or not roll.reported or roll.needed > MOST_RANKS:
         return
     group, there = group_of(processes.of(roll.line)), set(roll.reported)
     absent = tuple(member(group, rank) for rank in range(roll.needed) if rank not in there)
@@ -158,8 +156,3 @@ def _edge(line: Line, group: str, own: int | None, remote: int | None, tag: str 
     if remote is None or remote == own:
         return
     yield Waiting(speaker(line, group, own), line.place(), (member(group, remote),), group, op=operation_of(tag))
-
-
-def _some(ranks: list[int]) -> str:
-    shown = ", ".join(map(str, ranks[:8]))
-    return shown + (f" and {len(ranks) - 8} more" if len(ranks) > 8 else "")

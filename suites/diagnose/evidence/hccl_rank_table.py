@@ -2,7 +2,7 @@
 
 Versions 1.0, 1.2 (probes.ascend.ranktable reads them, suites.checks.ascend.ranktable judges them) and 2.0, whose ranks
 stand in one list (HCCL's manual, "cluster information configuration").
-May import: probes, checks, facts, json_values, source.
+May import: probes, checks, facts, json_values, source, ranks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from suites.checks.rule import Case, Judged, Outcome, Rule, Scope
 from suites.diagnose.evidence.json_values import mappings, natural, whole
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import NOBODY, Fact, Group, Identity, Level, Place, Seen, Subject, Trouble, Unread, Who
+from suites.diagnose.ranks import some
 from suites.report import Status
 
 _LARGEST = 1 << 26
 _GROUP = "hccl_world_group"
 _TABLE = re.compile(rb'"(?:server_list|rank_list)"\s{0,20}:\s{0,20}\[')
-_MOST_SHOWN = 8
 _MOST_RANKS = 10_000_000
 
 
@@ -79,7 +79,7 @@ def _trouble(rule: Rule, judged: Judged, servers: list[Mapping[str, Any]], sourc
     value = judged.evidence.get("value")
     word = value if isinstance(value, str) else ""
     ranks = _ranks_with(servers, word)
-    what = judged.message + (f" (ranks {_folded(ranks)})" if ranks else "")
+    what = judged.message + (f" (ranks {some(ranks)})" if ranks else "")
     about = (Subject("file", file=source.name), *(Subject("rank", Who(rank=rank)) for rank in ranks))
     place, remedy = _place(source, text, f'"{word}"' if word else ""), (rule.remedy, "hccn_tool -i N -ip -g")
     return Trouble(NOBODY, place, Level.INITIATING, what, "config", about, remedy, rule.name)
@@ -113,7 +113,7 @@ def _numbering(ranks: list[int], source: Source) -> Iterator[Fact]:
     if ranks == list(range(len(ranks))):
         yield Group(_GROUP, Place(source.name), "rank table", len(ranks), tuple(ranks))
         return
-    what = f"the ranks of the table are not 0 to {len(ranks) - 1}, each once: {_folded(ranks)}"
+    what = f"the ranks of the table are not 0 to {len(ranks) - 1}, each once: {some(ranks)}"
     about = (Subject("file", file=source.name),)
     remedy = ("give the ranks anew in the order of servers and devices",)
     yield Trouble(NOBODY, Place(source.name), Level.INITIATING, what, "config", about, remedy, "ascend.ranktable_ranks")
@@ -130,9 +130,3 @@ def _place(source: Source, text: str, word: str) -> Place:
 def _rank(value: Any) -> int | None:
     rank = natural(value)
     return rank if rank is not None and rank < _MOST_RANKS else None
-
-
-def _folded(ranks: list[int]) -> str:
-    if len(ranks) > 2 and ranks == list(range(ranks[0], ranks[-1] + 1)):
-        return f"{ranks[0]}-{ranks[-1]}"
-    return ", ".join(map(str, ranks[:_MOST_SHOWN])) + (" and more" if len(ranks) > _MOST_SHOWN else "")

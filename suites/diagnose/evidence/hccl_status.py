@@ -2,7 +2,7 @@
 
 torch_npu: torch_hccl_status-<rank>_<address>_<device>_<size>_<pid>_<time>.log (TORCH_HCCL_STATUS_SAVE_ENABLE, in its
 ProcessGroupHCCL); MindSpore's have the rank inside.
-May import: facts, json_values, line, operations, source, hccl_log.
+May import: facts, json_values, line, operations, source, hccl_log, ranks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import Call, Fact, Group, Place, Seen, Signature, State, Track, Unread, Who
+from suites.diagnose.ranks import MOST_RANKS, listed
 
 _NAME = re.compile(
     r"hccl_status-(?P<rank>\d{1,7})_(?P<host>[^_/]{1,80})_(?P<device>\d{1,4})_(?P<size>\d{1,7})_(?P<pid>\d{1,10})_\d"
@@ -62,7 +63,7 @@ def _track(last: Mapping[str, Any], who: Who, place: Place) -> Iterator[Fact]:
     seq, group = natural(last.get("seq")), str(last.get("pg_id") or last.get("comm_ids") or "")
     if seq is None or not group:
         return
-    ranks = tuple(int(text) for text in re.findall(r"\d{1,9}", str(last.get("comm_ids") or ""))[: 1 << 17])
+    ranks = listed(str(last.get("comm_ids") or ""))[:MOST_RANKS]
     yield Group(group, place, ranks=ranks or None)
     sign, state = Signature(operation(str(last.get("op_type") or ""))), str(last.get("status") or "").lower()
     if state.startswith(_ENDED):

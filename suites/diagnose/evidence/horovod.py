@@ -2,7 +2,7 @@
 
 The texts are those of horovod/common/stall_inspector.cc (a table by rank, headed "Missing ranks:", before that "Stalled
 ranks:") and of operations.cc before it (a line a tensor, "[missing ranks: 0]", first "[ready ranks: 1, 2]").
-May import: facts, line, operations.
+May import: facts, line, operations, ranks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
+from suites.diagnose.ranks import listed
 
 _HEADS = ("Missing ranks:", "Stalled ranks:")
 _ROW = re.compile(r"^\s{0,9}(?P<rank>\d{1,7})!?: \[(?P<names>.{1,60000})")
@@ -67,7 +68,7 @@ class StallInspector:
         self.awake = line.text.rstrip().endswith(_HEADS)
         self._table += self.awake
         for found in _TENSOR.finditer(line.text):
-            ranks = frozenset(int(rank) for rank in found["ranks"].replace(",", " ").split())
+            ranks = frozenset(listed(found["ranks"]))
             self._keep(_Stalled(line, found["name"], ranks, found["state"] == "ready"))
 
     def end(self) -> Iterator[Fact]:

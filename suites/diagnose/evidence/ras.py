@@ -8,7 +8,7 @@
 
 The forms are those of src/ras/client_support.cc of NCCL. It lists the minority, who may be ahead. Numbers of ranks
 beyond the communicator's size, which some versions print, make an answer worthless.
-May import: facts, line, nccl_calls, operations, ras_facts.
+May import: facts, line, nccl_calls, operations, ras_facts, ranks.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from suites.diagnose.evidence.nccl_calls import communicator
 from suites.diagnose.evidence.operations import operation
 from suites.diagnose.evidence.ras_facts import IMPOSSIBLE, MOST_RANKS, behind, dead, failed
 from suites.diagnose.facts import Absent, Fact, Group, Identity, Seen, Unread, Who
+from suites.diagnose.ranks import listed
 
 _COMMUNICATOR = re.compile(r"(?<!\S)#(?P<row>\d{1,4})-\d{1,4} \((?P<key>[0-9a-f]{8,16})\) [A-Z,]{2,40}\s*$")
 _SUMMARY = re.compile(
@@ -144,8 +145,8 @@ class RasText:
         elif found := _RANK.search(line.text):
             yield from self._rank(part, found, line)
         elif found := _UNNAMED.search(line.text):
-            for rank in re.findall(r"\d{1,12}", found["ranks"]):
-                self._take_absent(part, Who(group=self._key, group_rank=int(rank)))
+            for rank in listed(found["ranks"]):
+                self._take_absent(part, Who(group=self._key, group_rank=rank))
         elif found := _PROCESS.search(line.text):
             if part.kind == "dead":
                 self._given_up.append(_process(found))

@@ -2,7 +2,7 @@
 
 The texts are those of ProcessGroupGloo::monitoredBarrier and of torch/distributed/distributed_c10d.py. Rank 0 of the
 group alone sees who is missing; the others only see that it does not answer, and blame it wrongly.
-May import: facts, known, line, torch_speaker.
+May import: facts, known, line, torch_speaker, ranks.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.evidence.torch_speaker import MOST_RANKS, Speaker, speaker
+from suites.diagnose.evidence.torch_speaker import Speaker, speaker
 from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
+from suites.diagnose.ranks import MOST_RANKS
 
 _FAILED = re.compile(
     r"(?:\[Rank (?P<own>\d{1,7})\]:\s{0,9}|\b)Ranks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier"

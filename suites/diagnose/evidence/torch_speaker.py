@@ -2,7 +2,7 @@
 
 `[rank3]:` is the rank in the world. `[PG ID 1 PG GUID 7(tp) Rank 0]`, `[PG 1 Rank 0]` and `[Rank 0]` give the rank in
 a group (ProcessGroupNCCL::createLogPrefix of PyTorch, by version; the last one names no group).
-May import: facts, line.
+May import: facts, line, ranks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Group, Place, Who
+from suites.diagnose.ranks import MOST_RANKS, listed
 
 _WORLD_RANK = re.compile(r"\[rank(\d{1,7})\]")
 _GROUP = re.compile(
@@ -24,8 +25,6 @@ WORLD = "0"
 _WORLD_NAMES = frozenset(("default_pg", "default"))
 DEFAULT = "default"
 """Group of those who name none, and nothing tells that it is not the world."""
-MOST_RANKS = 1 << 17
-"""Of a group; what says more is garbled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Speaker:
 
     def others(self, text: str) -> tuple[Who, ...]:
         """Members of its group, of a list of ranks there."""
-        return tuple(self.other(int(rank)) for rank in text.replace(",", " ").split())
+        return tuple(self.other(rank) for rank in listed(text))
 
     def fact(self, place: Place, size: int | None = None, last: int | None = None) -> Group:
         """Ranks count from 0, so a group has all members below this one and below the `last` that is named, though they
