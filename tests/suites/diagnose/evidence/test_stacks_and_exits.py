@@ -267,7 +267,10 @@ def test_no_text_makes_a_reader_raise(lines: list[str], tail: str) -> None:
 @pytest.mark.parametrize("pad", ["9", "a.", " ", "a ", "(", "| ", "a:", "a@", "aa: "])
 @pytest.mark.parametrize("new", READERS)
 def test_a_long_line_is_read_as_any_other(new: Callable[[], LineReader], pad: str) -> None:
-    reader = new()
-    for word in reader.wakes:
-        for text in (word + pad * (65536 // len(pad)), pad * (65536 // len(pad)) + word):
-            list(reader.feed(Line(text, 1, "log")))
+    def told(length: int, word: str, form: str) -> list[tuple[type, Who | None]]:
+        text = form.format(word=word, pad=pad * (length // len(pad)))
+        return [(type(fact), getattr(fact, "who", None)) for fact in facts(new(), text)]
+
+    for word in new().wakes:
+        for form in ("{word}{pad}", "{pad}{word}"):
+            assert told(65536, word, form) == told(1024, word, form)
