@@ -151,7 +151,7 @@ ROWS: tuple[Known, ...] = (
     ),
     Known("nccl.closed", "onnection closed", r"[Cc]onnection closed by remote peer", Level.CASCADE,
           "the other end has gone"),
-    Known("nccl.received_nothing", "recv failed", r"(?:Socket )?recv failed|Call to recv", Level.CASCADE,
+    Known("nccl.received_nothing", "recv ", r"recv (?:from \S{1,300} )?failed", Level.CASCADE,
           "the other end has gone"),
     Known("nccl.proxy", "Failed to execute operation", r"Failed to execute operation \w+ from rank", Level.CASCADE,
           "what was asked of a proxy failed, for a reason said before"),

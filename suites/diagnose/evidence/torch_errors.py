@@ -178,6 +178,7 @@ DEVICE = (
         Level.INITIATING, "a kernel read or wrote where it must not", "crashed", "speaker",
         ("run again with CUDA_LAUNCH_BLOCKING=1",
          "`dmesg | grep -i xid` on its host: Xid 31 is the program, others the GPU"),
+        "NCCL WARN",  # which tells its process too
     ),
     Known(
         "cuda.launch", "unspecified launch failure", r"CUDA error: unspecified launch failure", Level.INITIATING,
