@@ -36,6 +36,15 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a clock told. `seconds` since 1970, as if it showed UTC where it tells no zone, and 2000 where no year."""
+
+    seconds: float
+    zoned: bool = False
+    yearless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where something stands. `line` counts from 1; None in what has no lines. `text` has no wrapper, and is cut."""
 
@@ -43,6 +52,8 @@ class Place:
     line: int | None = None
     text: str = ""
     time: float | None = None
+    stamp: Stamp | None = None
+    """What is known beyond `time`: that it has a zone; or a time that is too rough to put lines in order by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +254,10 @@ class Trouble:
     remedy: tuple[str, ...] = ()
     known_as: str = ""
     """Name of the row that knows this text, so that equal complaints are counted as one."""
+
+
+OF_HOSTS = "kernel."
+"""How rows are named of what a host's own log says, whichever job runs there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from signal import SIGKILL
 
 from probes.log.events import LogEvent, find, moment
@@ -16,7 +17,7 @@ from probes.log.patterns import WORDS
 from suites.checks.log import xid
 from suites.checks.log.kinds import KINDS
 from suites.diagnose.evidence.line import Line
-from suites.diagnose.facts import NOBODY, Class, Ended, Fact, Kind, Level, Subject, Trouble, Who
+from suites.diagnose.facts import NOBODY, Class, Ended, Fact, Kind, Level, Place, Stamp, Subject, Trouble, Who
 from suites.report import Status
 
 
@@ -78,8 +79,13 @@ _REMARKS = frozenset((63, 92, 121, 162, 163))
 
 _PROCESS = re.compile(r"\bpid=(?P<pid>\d{1,9})\b")
 _KILLED = re.compile(r"[Kk]ill(?:ed)? process (?P<pid>\d{1,9}) \((?P<name>[^)]{1,40})\)")
-_DATED = re.compile(r"\b\d{4}\b")
-"""Other times count from the boot, or leave the year out."""
+_SINCE_BOOT = re.compile(r"\d{1,10}\.\d{3,9}")
+_YEAR = re.compile(r"(?:^|\s)\d{4}\b")
+_FULL = re.compile(r"\d{4}-")
+_BOOT = "Linux version "
+_CLOCK_SET = "setting system clock to"
+_CLOCK = re.compile(rf"\[\s*(?P<since>\d{{1,10}}\.\d{{3,9}})\].*{_CLOCK_SET} .*\((?P<time>\d{{9,10}})\)")
+"""The kernel takes its time from the hardware while it boots: that tells when it booted."""
 _ABOUT_LINKS = re.compile(
     r"^(?:<\d{1,3}>)?\[[A-Z\d ][^\]]{3,30}\] |^kernel: |carrier|link status definitely down|"
     r"[\da-f]{4}:[\da-f]{2}:[\da-f]{2}\."
@@ -91,30 +97,37 @@ _FREQUENT = frozenset(("[ERROR]", "timeout"))
 
 @dataclass(slots=True)
 class Kernel:
-    """Each line stands for itself."""
+    """Each line stands for itself, but that one may tell when its host booted."""
 
-    wakes: tuple[str, ...] = (*(word for word in WORDS if word not in _FREQUENT), "amdgpu")
+    wakes: tuple[str, ...] = (*(word for word in WORDS if word not in _FREQUENT), "amdgpu", _BOOT, _CLOCK_SET)
     awake: bool = False
+    booted: dict[str | None, float] = field(default_factory=dict)
+    """When, by host; of the one whose log it is under None."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
+        if _BOOT in line.text:
+            self.booted.pop(line.who.host, None)
+        if found := _CLOCK.search(line.text):
+            self.booted[line.who.host] = float(found["time"]) - float(found["since"])
         for event in find(line.text):
+            place = _place(event, line, self.booted.get(line.who.host))
             if event.kind in _READERS:
-                yield from _READERS[event.kind](event, line)
+                yield from _READERS[event.kind](event, line, place)
             elif event.kind in _MEANINGS and (event.kind != "link_lost" or _ABOUT_LINKS.search(line.text)):
-                yield _of_kind(event, line)
+                yield _of_kind(event, line, place)
 
     def end(self) -> Iterable[Fact]:
         return ()
 
 
-def _of_kind(event: LogEvent, line: Line) -> Trouble:
+def _of_kind(event: LogEvent, line: Line, place: Place) -> Trouble:
     what, remedy = _KINDS[event.kind]
     meaning = _MEANINGS[event.kind]
     device = f"npu{event.code}" if event.kind == "npu_abnormal" and event.code is not None else event.device
-    return _trouble(line, event, _Said(meaning.cause, meaning.level, what, remedy), _host(line), device, meaning.about)
+    return _trouble(place, event, _Said(meaning.cause, meaning.level, what, remedy), _host(line), device, meaning.about)
 
 
-def _xid(event: LogEvent, line: Line) -> Iterable[Fact]:
+def _xid(event: LogEvent, line: Line, place: Place) -> Iterable[Fact]:
     meaning = xid.meaning(event.code or 0, event.detail)
     cause = "device" if event.code == _CONTAINED else _BY_STATUS.get(meaning.status)
     level = Level.INITIATING
@@ -125,27 +138,27 @@ def _xid(event: LogEvent, line: Line) -> Iterable[Fact]:
     if found := _PROCESS.search(event.detail or ""):
         speaker = replace(speaker, pid=int(found["pid"]))
     about: Kind = "rank" if cause == "crashed" and speaker.pid is not None else "device"
-    yield _trouble(line, event, _Said(cause, level, what, meaning.remedy), speaker, event.device, about)
+    yield _trouble(place, event, _Said(cause, level, what, meaning.remedy), speaker, event.device, about)
 
 
-def _sxid(event: LogEvent, line: Line) -> Iterable[Fact]:
+def _sxid(event: LogEvent, line: Line, place: Place) -> Iterable[Fact]:
     mild = "non-fatal" in (event.detail or "").lower()
     said = _Said(None if mild else "device", Level.INITIATING, f"SXid {event.code}: an error of an NVSwitch", _SWITCHES)
-    yield _trouble(line, event, said, _host(line), event.device, "device")
+    yield _trouble(place, event, said, _host(line), event.device, "device")
 
 
-def _out_of_memory(event: LogEvent, line: Line) -> Iterable[Fact]:
+def _out_of_memory(event: LogEvent, line: Line, place: Place) -> Iterable[Fact]:
     what, remedy = _KINDS[event.kind]
     found = _KILLED.search(line.text)
     if found is None:
         return
     speaker = replace(_host(line), pid=int(found["pid"]))
     said = _Said("resource", Level.INITIATING, f"{what}: {found['name']}, pid {found['pid']}", remedy)
-    yield _trouble(line, event, said, speaker, None, "rank")
-    yield Ended(speaker, line.place(_time(event)), signal=int(SIGKILL))
+    yield _trouble(place, event, said, speaker, None, "rank")
+    yield Ended(speaker, place, signal=int(SIGKILL))
 
 
-_READERS: Mapping[str, Callable[[LogEvent, Line], Iterable[Fact]]] = {
+_READERS: Mapping[str, Callable[[LogEvent, Line, Place], Iterable[Fact]]] = {
     "xid": _xid,
     "sxid": _sxid,
     "out_of_memory": _out_of_memory,
@@ -163,16 +176,14 @@ class _Said:
     remedy: str
 
 
-def _trouble(line: Line, event: LogEvent, said: _Said, speaker: Who, device: str | None, kind: Kind) -> Trouble:
+def _trouble(place: Place, event: LogEvent, said: _Said, speaker: Who, device: str | None, kind: Kind) -> Trouble:
     """Where the line names no device it is one of the host's."""
     subjects: Mapping[Kind, Who] = {"rank": speaker, "device": replace(speaker, device=device)}
     kind = "host" if kind == "device" and device is None else kind
     subject = subjects.get(kind, Who(host=speaker.host))
     about = (Subject(kind, subject),) if said.cause and subject != NOBODY else ()
     named = f"{said.what} ({device})" if device else said.what
-    return Trouble(
-        speaker, line.place(_time(event)), said.level, named, said.cause, about, (said.remedy,), f"kernel.{event.kind}"
-    )
+    return Trouble(speaker, place, said.level, named, said.cause, about, (said.remedy,), f"kernel.{event.kind}")
 
 
 def _host(line: Line) -> Who:
@@ -180,6 +191,22 @@ def _host(line: Line) -> Who:
     return Who(host=line.who.host)
 
 
-def _time(event: LogEvent) -> float | None:
-    """By the clock of the host, as if it were UTC; None where the log counts from the boot."""
-    return moment(event.first) if event.first and _DATED.search(event.first) else None
+def _place(event: LogEvent, line: Line, booted: float | None) -> Place:
+    """Clocks that count from the boot go wrong by minutes in weeks: such a time puts no lines in order."""
+    if event.first is None or not _SINCE_BOOT.fullmatch(event.first):
+        return line.place(_stamp(event.first))
+    place = line.place()
+    return place if place.stamp or booted is None else replace(place, stamp=Stamp(booted + float(event.first)))
+
+
+def _stamp(told: str | None) -> Stamp | None:
+    """A time in the log's own words."""
+    if told and _FULL.match(told):
+        try:
+            time = datetime.fromisoformat(told.replace(",", "."))
+        except ValueError:
+            return None
+        zoned = time.tzinfo is not None
+        return Stamp((time if zoned else time.replace(tzinfo=UTC)).timestamp(), zoned)
+    seconds = moment(told)
+    return None if seconds is None or told is None else Stamp(seconds, yearless=_YEAR.search(told) is None)

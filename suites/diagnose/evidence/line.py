@@ -5,14 +5,18 @@ May import: facts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Protocol
 
-from suites.diagnose.facts import NOBODY, Fact, Place, Who
+from suites.diagnose.facts import NOBODY, Fact, Place, Stamp, Who
 
 _LONGEST_TEXT = 400
 """Of a line that is kept as evidence."""
+_GLOG = re.compile(r"\[?[IWEF](?P<month>\d{1,2})(?P<day>\d\d) (?P<time>\d\d:\d\d:\d\d)\.\d")
+"""How a text begins in the layout of glog, as torch writes it: `[E424 01:11:21.160832730 `, `E0424 01:11:21.160 `."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,14 @@ class Line:
     file: str
     who: Who = NOBODY
     time: float | None = None
+    stamp: Stamp | None = None
+    """As in a place."""
 
-    def place(self, time: float | None = None) -> Place:
-        """`time` where the text itself tells it."""
-        return Place(self.file, self.number, self.text[:_LONGEST_TEXT].strip(), self.time if time is None else time)
+    def place(self, told: Stamp | None = None) -> Place:
+        """`told` where the text itself tells the time."""
+        time = self.time if told is None else None if told.yearless else told.seconds
+        stamp = told or self.stamp or (_glog(self.text) if time is None else None)
+        return Place(self.file, self.number, self.text[:_LONGEST_TEXT].strip(), time, stamp)
 
 
 class LineReader(Protocol):
@@ -42,6 +50,19 @@ class LineReader(Protocol):
 
     def end(self) -> Iterable[Fact]:
         """The source has come to its end."""
+
+
+def yearless(text: str, form: str) -> Stamp | None:
+    """A date without a year, in a form of `strptime` that begins behind the year."""
+    try:
+        return Stamp(datetime.strptime(f"2000 {text}", f"%Y {form}").replace(tzinfo=UTC).timestamp(), yearless=True)
+    except ValueError:
+        return None
+
+
+def _glog(text: str) -> Stamp | None:
+    found = _GLOG.match(text)
+    return yearless(f"{found['month']} {found['day']} {found['time']}", "%m %d %H:%M:%S") if found else None
 
 
 def merged(known: Who, told: Who) -> Who:

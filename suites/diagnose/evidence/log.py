@@ -109,13 +109,15 @@ class _Reading:
     def _record(self, text: str, number: int, mask: int) -> Iterator[Fact]:
         """`mask` tells whom it concerns; -1: that is to be found out."""
         peeled = self._peeler.peel(text)
-        who, time = merged(self._source.who, peeled.who) if peeled.wrapped else self._source.who, peeled.time
+        who, stamp = merged(self._source.who, peeled.who) if peeled.wrapped else self._source.who, peeled.stamp
         parts = split(peeled.text)
         for part in parts:
             if part is not peeled.text:
                 again = self._peeler.peel(part)
-                part, who, time = again.text, merged(who, again.who), again.time or time
-            yield from self._feed(Line(part, number, self._source.name, who, time), mask if len(parts) == 1 else -1)
+                part, who, stamp = again.text, merged(who, again.who), again.stamp or stamp
+            time = None if stamp is None or stamp.yearless else stamp.seconds
+            line = Line(part, number, self._source.name, who, time, stamp)
+            yield from self._feed(line, mask if len(parts) == 1 else -1)
 
     def _feed(self, line: Line, mask: int) -> Iterator[Fact]:
         for bit, (name, reader) in enumerate(self._readers):

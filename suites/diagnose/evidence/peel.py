@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from suites.diagnose.evidence.line import merged
+from suites.diagnose.evidence.line import merged, yearless
 from suites.diagnose.evidence.names import HOST
 from suites.diagnose.evidence.text import uncoloured
-from suites.diagnose.facts import NOBODY, Who
+from suites.diagnose.facts import NOBODY, Stamp, Who
 
 _MOST = 8
 """Wrappers around one line."""
@@ -32,7 +32,7 @@ _WRAPPERS: Mapping[str, str] = {
     "Ray, vLLM": r"\([A-Za-z_][\w.:]{0,100}(?: [\w=.]{1,40}){0,3} pid=(?P<pid>\d{1,8})"
     r"(?:, ip=(?P<address>[0-9A-Fa-f.:]{2,45}))?\) ?",
     "CloudWatch": rf" {{0,4}}\| {_TIME} \| ?",
-    "syslog": r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<host>[A-Za-z][\w.-]{0,253}) "
+    "syslog": r"(?P<day>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>[A-Za-z][\w.-]{0,253}) "
     r"(?:python[\d.]{0,6}\[(?P<pid>\d{1,8})\]|[\w./@-]{1,60}(?:\[\d{1,8}\])?): ?",
     "syslog with a full time": rf"{_TIME} (?P<host>[A-Za-z][\w.-]{{0,253}}) "
     r"(?:python[\d.]{0,6}\[(?P<pid>\d{1,8})\]|[\w./@-]{1,60}\[\d{1,8}\]|kernel): ?",
@@ -59,6 +59,7 @@ _NUMBERED = re.compile("|".join(pattern.replace("?P<rank>", "?:") for pattern in
 _LOST_ESCAPES = re.compile(r"^\[\d{1,2}m|\[0m(?!\w)")
 _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates[^\n]*)?")
 _NUMBERS = frozenset(("rank", "pid", "local_rank"))
+_TIMES = frozenset(("time", "day"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,13 @@ class Peeled:
 
     text: str
     who: Who = NOBODY
-    time: float | None = None
+    stamp: Stamp | None = None
     labelled: bool = False
+
+    @property
+    def time(self) -> float | None:
+        """Since 1970; None where it is told without a year."""
+        return None if self.stamp is None or self.stamp.yearless else self.stamp.seconds
 
     @property
     def wrapped(self) -> bool:
@@ -86,7 +92,7 @@ def _by_first(patterns: Iterable[str]) -> dict[str, tuple[re.Pattern[str], ...]]
     for first in samples:
         kinds[first] = tuple(one for one in compiled if _may_begin(one.pattern, first))
     kinds["digit"] = tuple(one for one in compiled if one.pattern.startswith(_TIME))
-    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(("[A-Z]", "(?P<host>", "std")))
+    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(("(?P<day>", "(?P<host>", "std")))
     return kinds
 
 
@@ -105,11 +111,11 @@ _DOCKER = '{"log":"'
 """A line of Docker's json-file driver."""
 
 
-def _from_docker(text: str) -> tuple[str, float | None]:
+def _from_docker(text: str) -> tuple[str, Stamp | None]:
     """What was written, and when; the text as it stands where it is cut or something else."""
     try:
         told = json.loads(text)
-        return str(told["log"]).rstrip("\r\n"), _seconds(told.get("time"))
+        return str(told["log"]).rstrip("\r\n"), _stamp(told.get("time"))
     except (ValueError, KeyError, TypeError, RecursionError):
         return text, None
 
@@ -138,11 +144,11 @@ class Peeler:
         return next((found for label in self._labels if (found := label.match(text))), None)
 
     def peel(self, text: str) -> Peeled:
-        text, time = _from_docker(text) if text.startswith(_DOCKER) else (text, None)
+        text, stamp = _from_docker(text) if text.startswith(_DOCKER) else (text, None)
         text = uncoloured(text)
         if "[0m" in text:
             text = _LOST_ESCAPES.sub("", text)
-        who, told_time, labelled = NOBODY, time, False
+        who, labelled = NOBODY, False
         for _ in range(_MOST):
             label = None if labelled else self._label(text)
             found = label or _wrapper(text)
@@ -151,11 +157,13 @@ class Peeler:
             labelled = labelled or label is not None
             if label is None or self._are_ranks:
                 who = _told(found, who)
-            told_time = _seconds(found.groupdict().get("time")) or told_time
+            told = _time_of(found)
+            if told and not (told.yearless and stamp):
+                stamp = told
             text = text[found.end() :]
         if "[repeated " in text:
             text = _REPEATED.sub("", text)
-        return Peeled(text, who, told_time, labelled)
+        return Peeled(text, who, stamp, labelled)
 
 
 def _unwrapped(line: str) -> str:
@@ -178,13 +186,17 @@ def _wrapper(text: str) -> re.Match[str] | None:
 def _told(found: re.Match[str], who: Who) -> Who:
     told: dict[str, Any] = {}
     for name, value in found.groupdict().items():
-        if value is not None and name != "time":
+        if value is not None and name not in _TIMES:
             told[name] = int(value) if name in _NUMBERS else value
     return merged(who, Who(**told)) if told else who
 
 
-def _seconds(stamp: str | None) -> float | None:
-    """Since 1970; without a zone as if it were UTC."""
+def _time_of(found: re.Match[str]) -> Stamp | None:
+    told = found.groupdict()
+    return yearless(told["day"], "%b %d %H:%M:%S") if told.get("day") else _stamp(told.get("time"))
+
+
+def _stamp(stamp: str | None) -> Stamp | None:
     if stamp is None:
         return None
     try:
@@ -198,4 +210,4 @@ def _seconds(stamp: str | None) -> float | None:
     if zone:
         shift = int(zone[2]) * 3600 + int(zone[3]) * 60
         seconds -= shift if zone[1] == "+" else -shift
-    return seconds
+    return Stamp(seconds, zoned=zone is not None or rest.endswith("Z"))

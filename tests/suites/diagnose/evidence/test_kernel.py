@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diagnose.evidence import kernel
-from suites.diagnose.facts import Class, Ended, Level, Subject, Trouble, Who
+from suites.diagnose.facts import Class, Ended, Level, Stamp, Subject, Trouble, Who
 from tests.suites.diagnose.evidence.feeding import fed, only
 
 _HOST = Who(rank=5, host="node03")
@@ -49,6 +49,26 @@ def test_an_xid_means_what_the_catalogue_says(code: int, level: Level, cause: Cl
     assert (found.level, found.cause) == (level, cause)
     assert bool(found.about) == (cause is not None)
     assert found.place.time is None
+
+
+@pytest.mark.parametrize("since", ["    7.125001", " 9912.004512", "12345.678901"])
+def test_seconds_since_the_boot_are_no_date(since: str) -> None:
+    assert trouble(f"[{since}] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.").place.time is None
+
+
+@pytest.mark.parametrize(
+    ("told", "stamp"),
+    [
+        ("[Wed Dec  2 03:04:05 2026]", Stamp(1796180645.0)),
+        ("[Dec 02 2026 03:04:05]", Stamp(1796180645.0)),
+        ("2026-12-02T03:04:05,250000+02:00", Stamp(1796173445.25, zoned=True)),
+        ("2026-12-02 03:04:05.250", Stamp(1796180645.25)),
+        ("Dec  2 03:04:05", Stamp(975726245.0, yearless=True)),
+    ],
+)
+def test_the_time_is_told_as_exactly_as_it_stands_there(told: str, stamp: Stamp) -> None:
+    place = trouble(f"{told} NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.").place
+    assert (place.stamp, place.time) == (stamp, None if stamp.yearless else stamp.seconds)
 
 
 def test_a_process_that_the_kernel_killed_has_ended_and_memory_is_why() -> None:
