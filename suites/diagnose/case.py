@@ -17,6 +17,7 @@ from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.people import People, meet
 from suites.diagnose.runs import of_latest_run
+from suites.diagnose.stale import of_the_job
 from suites.diagnose.standing import Standings, standings, telling
 from suites.diagnose.waits import Waits, blockers, waits
 
@@ -65,9 +66,10 @@ class Case:
 
 def case_of(facts: Sequence[Fact]) -> Case:
     facts, notes = of_latest_run(facts)
+    facts, strange = of_the_job(facts)
     facts = united(settled(facts))
     people = meet(facts)
-    people.notes += notes
+    people.notes += [*notes, *strange]
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
     found = waits(facts, people, table, tell)

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, fields
 
-from suites.diagnose.facts import Call, Evidence, Fact, Trouble, Unread
+from suites.diagnose.facts import OF_HOSTS, Call, Evidence, Fact, Trouble, Unread
 
 _FIRST = 20
 """Of equal facts."""
@@ -19,6 +19,7 @@ _CALLS = 4096
 _FEWEST_CALLS = 64
 _ALL_CALLS = 1 << 18
 _SINGLE = frozenset((Call, Unread))
+_HOUR = 3600.0
 _NOT_COMPARED = frozenset(("place", "time", "entered", "ended"))
 
 Numbered = tuple[int, Fact]
@@ -102,12 +103,21 @@ class Kept:
             self._held_calls = sum(len(calls.latest) for calls in self._calls.values())
 
 
+def _of_host(fact: Trouble) -> tuple[Hashable, ...]:
+    """A host's own log is of more than one job: what it told in the time of another must not push out what counts."""
+    if not fact.known_as.startswith(OF_HOSTS):
+        return ()
+    stamp = fact.place.stamp
+    time = fact.place.time if stamp is None else stamp.seconds
+    return fact.what, None if time is None else time // _HOUR
+
+
 def _key(fact: Fact) -> Hashable | None:
     """What equal facts have in common; None for those that are kept one by one."""
     if type(fact) in _SINGLE:
         return None
     if isinstance(fact, Trouble):
-        return Trouble, fact.known_as or fact.what, fact.who
+        return Trouble, fact.known_as or fact.what, fact.who, *_of_host(fact)
     key = (type(fact), *(getattr(fact, part.name) for part in fields(fact) if part.name not in _NOT_COMPARED))
     try:
         hash(key)

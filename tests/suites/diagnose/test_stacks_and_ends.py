@@ -43,7 +43,7 @@ def stack(rank: int, inner: str, file: str = "/venv/site-packages/torch/distribu
     return json.dumps([thread])
 
 
-_XID = "Dec  2 03:25:59 node03 kernel: [ 9912.1] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
+_XID = "Jan  2 03:25:59 node03 kernel: [ 9912.1] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
 _KILLED = (
     "Jan  2 03:25:59 node03 kernel: [ 9912.1] Out of memory: Killed process 4321 (python3) total-vm:81kB, "
     "anon-rss:70kB, file-rss:0kB\n"
