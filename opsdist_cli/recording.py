@@ -38,14 +38,21 @@ def folder_of(name: str | None) -> Path | None:
 
 
 def keep(screen: Screen, crew: Crew, host_of: list[str], started: datetime, folder: Path | None) -> None:
-    """Write what was recorded, where it is wanted or the run ended badly, and say where and what reads it."""
+    """Write what was recorded, which there is where it is wanted, or the run had a fault or was interrupted. Say where
+    it is, and what reads it."""
+    from suites.diagnose.evidence.rings import moving
     from suites.runfolder import Run, Unwritten, kept, write
     from suites.verdict import words
 
-    if not crew.rings or not (crew.faults or folder):
+    if not crew.rings:
+        if folder:
+            screen.note(f"opsdist: no rank has recorded anything, so nothing is in {folder}", level=-1)
         return
     faults = [words(fault) for fault in crew.faults]
-    run = Run(command_line(), started.isoformat(), host_of, crew.pids, faults)
+    # A fault ends calls too; without one, a call that was begun a moment ago is but one of a run that went on.
+    run = Run(
+        command_line(), started.isoformat(), host_of, crew.pids, faults, () if faults else moving(crew.rings)
+    )  # fmt: skip
     if folder is not None:
         found = write(folder, run, crew.rings)
     else:

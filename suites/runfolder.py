@@ -29,13 +29,15 @@ _OURS = re.compile(r"\d{8}T\d{6}Z-\d{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is told beside the rings. `hosts` are by rank, `faults` are in words, `started` as ISO 8601 writes it."""
+    """What is told beside the rings. `hosts` are by rank, `faults` are in words, `started` as ISO 8601 writes it.
+    `moving` are ranks that were going on when they were looked at, so that what they were in shows nothing."""
 
     command: Sequence[str]
     started: str
     hosts: Sequence[str]
     pids: Mapping[int, int]
     faults: Sequence[str]
+    moving: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

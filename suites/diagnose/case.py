@@ -16,7 +16,7 @@ from suites.diagnose.graph import Ends, ends
 from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.people import People, meet
-from suites.diagnose.runs import of_latest_run
+from suites.diagnose.runs import of_latest_run, without_just_begun
 from suites.diagnose.stale import of_the_job
 from suites.diagnose.standing import Standings, standings, telling
 from suites.diagnose.waits import Waits, blockers, waits
@@ -67,7 +67,7 @@ class Case:
 def case_of(facts: Sequence[Fact]) -> Case:
     facts, notes = of_latest_run(facts)
     facts, strange = of_the_job(facts)
-    facts = united(settled(facts))
+    facts = united(settled(without_just_begun(facts)))
     people = meet(facts)
     people.notes += [*notes, *strange]
     table = standings(facts, people)

@@ -345,6 +345,14 @@ class Moving:
 
 
 @dataclass(frozen=True, slots=True)
+class JustBegun:
+    """What it has under way it had begun a moment before it was looked at: that is no sign that it waits."""
+
+    who: Who
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Unread:
     """A file, or what is in it, from which nothing could be taken."""
 
@@ -354,7 +362,7 @@ class Unread:
 
 Fact = (
     Group | Identity | Call | Track | Waiting | Absent | Disagreement | Trouble | Ended | Stack | Raised | Setting
-    | HostAddress | Seen | Moving | Unread
+    | HostAddress | Seen | Moving | JustBegun | Unread
 )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Recordings of several runs among the evidence: of one rank two dumps of a kind cannot both be true.
+"""Recordings of several runs among the evidence: of one rank two dumps of a kind cannot both be true. And recordings
+of a run that was going on.
 
 May import: facts.
 """
@@ -8,8 +9,9 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
-from suites.diagnose.facts import Fact, Group, Seen, Track
+from suites.diagnose.facts import Call, Fact, Group, JustBegun, Seen, Track
 
 _RECORDED = (Group, Seen, Track)
 
@@ -36,6 +38,23 @@ def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
     if not note:
         note = f"{len(several)} ranks have several recordings: the latest of each was judged"
     return [fact for fact in facts if not (isinstance(fact, _RECORDED) and fact.place.file in dropped)], [note]
+
+
+def without_just_begun(facts: Sequence[Fact]) -> Sequence[Fact]:
+    """The facts without what ranks had under way that they had but just begun."""
+    fresh = {_of(fact) for fact in facts if isinstance(fact, JustBegun)}
+    kept: list[Fact] = []
+    for fact in facts:
+        if isinstance(fact, Track) and _of(fact) in fresh:
+            kept.append(replace(fact, pending=()))
+        elif not (isinstance(fact, Call) and fact.state == "pending" and _of(fact) in fresh):
+            kept.append(fact)
+    return kept if fresh else facts
+
+
+def _of(fact: Track | Call | JustBegun) -> tuple[str, int | None]:
+    """The run, by its folder, and the rank."""
+    return os.path.dirname(fact.place.file), fact.who.rank
 
 
 def _dropped(files: Mapping[tuple[str, int], Set[str]], latest: Mapping[str, float]) -> tuple[set[str], str]:

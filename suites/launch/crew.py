@@ -78,7 +78,7 @@ class Crew:
 
     @property
     def rings(self) -> dict[int, bytes]:
-        """By rank, what was recorded, as the run ended badly or the job wants it: see ringreader."""
+        """By rank, what was recorded, as the run ended before its time or the job wants it: see ringreader."""
         return self._supervisor.rings if self._supervisor else {}
 
     @property

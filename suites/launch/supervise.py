@@ -44,7 +44,7 @@ class Supervisor:
     survivors: list[tuple[str, int]] = field(default_factory=list)
     """Host and process id of what could not be ended, or on another host is not known to have."""
     rings: dict[int, bytes] = field(default_factory=dict)
-    """What ranks had recorded when the first fault stopped them, and where the job wants it when they ended."""
+    """What ranks had recorded when they were stopped, and where the job wants it when they ended."""
     _links: list[Link] = field(default_factory=list)
     _openings: Openings = field(default_factory=Openings)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
@@ -429,6 +429,7 @@ class Supervisor:
             self._stopped = time.monotonic()
             self._openings.clear()
             for link in self._links:
-                if self.faults and self._job:
-                    link.tell({"type": "record"})  # done before what follows ends the ranks
+                if self._job:
+                    # Done before what follows ends the ranks. Whoever interrupts a run may do so because it hangs.
+                    link.tell({"type": "record"})
                 link.stop()

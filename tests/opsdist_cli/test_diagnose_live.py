@@ -91,6 +91,9 @@ def test_ended_from_outside_it_has_no_verdict_and_leaves_nothing(tmp_path: Path)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 143
         assert '"class": "undecided"' in path.read_text()
+        (kept,) = (space.folder / "state" / "opsdist").iterdir()
+        assert f"opsdist diagnose deadlock {kept}" in words.read_text()
+        assert {found.name for found in kept.iterdir()} == {"rank-0.ring", "rank-1.ring", "run.json"}
 
 
 @pytest.mark.parametrize("injected", ["link-down", "kill:rank=7", "kill:group=row9", "kill:at=99", "kil"])

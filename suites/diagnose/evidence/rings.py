@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 
 from collectives.ring import MAGIC
 from collectives.ringreader import Entry, RecorderError, Ring
@@ -18,6 +19,8 @@ from suites.diagnose.facts import NOBODY, Call, Fact, Group, Place, Seen, Signat
 MESSAGES = "messages"
 """Stands for the group of all that ranks send to each other one by one: every pair has one of its own in the ring."""
 _LATEST = 64
+_MOMENT_SECONDS = 1.0
+"""Longer than most calls take, and shorter than anybody looks at a run that hangs before ending it."""
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -39,6 +42,21 @@ def facts_of(data: bytes, name: str, who: Who = NOBODY, names: Mapping[str, str]
         return [Unread(name, str(error))]
     known = merged(Who(rank=ring.rank, host=ring.host, pid=ring.pid), who)
     return list(_facts(ring, Place(name), known, names or {}))
+
+
+def moving(rings: Mapping[int, bytes]) -> list[int]:
+    """Ranks whose snapshot was taken less than a moment after they had begun or ended a call."""
+    return sorted(rank for rank, data in rings.items() if _idle_seconds(data) < _MOMENT_SECONDS)
+
+
+def _idle_seconds(data: bytes) -> float:
+    """How long before the snapshot the rank began or ended a call; endless where that is not known."""
+    try:
+        ring = read_ring(data)
+    except RecorderError:
+        return inf
+    times = [time for entry in ring.entries for time in (entry.entered, entry.exited) if time is not None]
+    return ring.read_at - max(times) if times and ring.read_at is not None else inf
 
 
 def _facts(ring: Ring, place: Place, who: Who, names: Mapping[str, str]) -> Iterator[Fact]:

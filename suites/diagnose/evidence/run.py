@@ -10,7 +10,7 @@ from typing import Any
 
 from suites.diagnose.evidence.json_values import mapping, natural, whole
 from suites.diagnose.evidence.source import Source
-from suites.diagnose.facts import Fact, Identity, Place, Seen, Unread, Who
+from suites.diagnose.facts import Fact, Identity, JustBegun, Place, Seen, Unread, Who
 
 _KEYS = (b'"command"', b'"started"', b'"hosts"')
 
@@ -31,3 +31,7 @@ def _facts(told: Mapping[str, Any], place: Place) -> Iterator[Fact]:
     yield Seen(place, "run of opsdist")
     for rank, host in enumerate(hosts if isinstance(hosts, list) else ()):
         yield Identity(Who(rank=rank, host=str(host) or None, pid=natural(pids.get(str(rank)))), place)
+    moving = told.get("moving")
+    for fresh in map(natural, moving if isinstance(moving, list) else ()):
+        if fresh is not None:
+            yield JustBegun(Who(rank=fresh), place)

@@ -1,0 +1,94 @@
+"""Rings of a run that was ended from outside: ranks that were going on are no sign of anything."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectives import ring
+from collectives.recorder import Named, Recorder
+from collectives.schedule import Plan
+from collectives.transport.base import CallTag
+from suites.diagnose.evidence.rings import moving
+from suites.diagnose.offline import diagnose
+from suites.report import now
+from suites.runfolder import Run, write
+
+RANKS = 3
+
+
+def taken(rank: int, begun: int, seconds: float) -> bytes:
+    """The snapshot of a rank that is in its call number `begun` for so many seconds."""
+    descriptor = ring.memory()
+    assert descriptor is not None
+    try:
+        recorder = Recorder(rank, RANKS, descriptor)
+        group = recorder.group("world", range(RANKS))
+        named = Named(group, "barrier", "linear", "uint8", None, None, 0, 0)
+        program = recorder.program(named, Plan(()), range(RANKS), rank)
+        kind = 10
+        for number in range(1, begun + 1):
+            record = recorder.enter(CallTag(1, number, kind, 0, 0, 0, 0), group, program, 0)
+            if number < begun:
+                record.leave(None)
+        data = ring.snapshot(descriptor)
+    finally:
+        os.close(descriptor)
+    return later(data, seconds)
+
+
+def later(data: bytes, seconds: float) -> bytes:
+    """As if it had been taken so much later."""
+    at = len(data) - ring.TRAILER.size
+    mark, ticks, monotonic, realtime = ring.TRAILER.unpack_from(data, at)
+    _, *start = ring.READING.unpack_from(data, ring.STARTED_AT)
+    start_ticks, _, _ = ring.READING.unpack_from(data, ring.STARTED_AT)
+    rate = (ticks - start_ticks) / max(monotonic - start[0], 1)
+    more = round(seconds * 1e9)
+    return data[:at] + ring.TRAILER.pack(mark, ticks + round(more * rate), monotonic + more, realtime + more)
+
+
+def judged(folder: Path, rings: dict[int, bytes], going_on: list[int]) -> dict[str, Any]:
+    started = datetime(2026, 1, 2, tzinfo=UTC).isoformat()
+    run = Run(["opsdist", "perf"], started, ["node01"] * RANKS, {}, [], going_on)
+    assert write(folder, run, rings) == folder
+    verdict: dict[str, Any] = diagnose([str(folder)], ["opsdist"], now()).record()["verdict"]
+    return verdict
+
+
+@pytest.fixture
+def rings() -> dict[int, bytes]:
+    return {0: taken(0, 5, 60.0), 1: taken(1, 4, 60.0), 2: taken(2, 5, 60.0)}
+
+
+def test_who_has_begun_or_ended_a_call_a_moment_ago_is_moving(rings: dict[int, bytes]) -> None:
+    assert moving(rings) == []
+    assert moving({**rings, 1: taken(1, 4, 0.0)}) == [1]
+    assert moving({0: b"no ring", 1: Recorder(1, RANKS).memory[:]}) == []
+
+
+def test_ranks_that_were_going_on_are_in_no_hang(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    assert judged(tmp_path, rings, [0, 1, 2])["class"] == "none"
+
+
+def test_without_that_who_is_behind_is_named(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    verdict = judged(tmp_path, rings, [])
+    assert (verdict["class"], [culprit["rank"] for culprit in verdict["culprits"]]) == ("stuck", [1])
+
+
+def test_others_wait_all_the_same(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    """One that goes on says nothing for those that do not."""
+    verdict = judged(tmp_path, rings, [2])
+    assert [culprit["rank"] for culprit in verdict["culprits"]] == [1]
+
+
+def test_what_one_run_says_of_its_ranks_is_nothing_to_another(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    (tmp_path / "yesterday").mkdir()
+    (tmp_path / "yesterday" / "run.json").write_text('{"command": [], "started": "", "hosts": [], "moving": [0, 1, 2]}')
+    assert judged(tmp_path / "today", rings, [])["class"] == "stuck"
+    both = diagnose([str(tmp_path)], ["opsdist"], now()).record()
+    assert both["verdict"]["class"] == "stuck"
