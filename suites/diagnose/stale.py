@@ -21,7 +21,7 @@ they need the one that failed."""
 _FAR = 26 * 3600.0
 """Seconds from a cause to what complains of it at most, and between what clocks of different zones show at once."""
 _DAY = 86400.0
-_MOST_NOTES = 4
+_MOST_NOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +170,11 @@ def _notes(stale: Sequence[tuple[Trouble, float]], span: _Span) -> list[str]:
     notes = []
     for key, (fact, age) in found[:_MOST_NOTES]:
         host = f" of {fact.who.host}" if fact.who.host else ""
-        more = f" (and {counts[key] - 1} more of its kind)" if counts[key] > 1 else ""
-        side = "older than what" if age > 0 else "later than all that"
+        more = f", and {counts[key] - 1} more of its kind" if counts[key] > 1 else ""
+        side = "older" if age > 0 else "later"
         notes.append(
-            f"{fact.what}{host} at {_date(fact.place, span)}{more} is {_long(abs(age))} {side} is known of the job: "
-            f"not taken for its cause ({fact.place.file}:{fact.place.line})"
+            f"{_long(abs(age))} {side} than the job, and not taken for its cause: {fact.what}{host} at "
+            f"{_date(fact.place, span)}{more} ({fact.place.file}:{fact.place.line})"
         )
     left = sum(counts[key] for key, _ in found[_MOST_NOTES:])
     return notes + ([f"{left} more lines of hosts' logs are of other times than the job"] if left else [])

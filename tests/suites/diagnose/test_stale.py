@@ -127,7 +127,7 @@ def test_hours_count_where_zones_are_told_and_calls_recorded(tmp_path: Path, for
     alone = judged(tmp_path)
     record = judged(tmp_path, _FORMS[form](_HANG - timedelta(hours=5), _XID))
     assert said(record) == said(alone)
-    assert any("at 2026-03-04 07:00 UTC is 5 hours older" in note for note in record["notes"])
+    assert any(note.startswith("5 hours older") and "at 2026-03-04 07:00 UTC" in note for note in record["notes"])
 
 
 @pytest.mark.parametrize("line", [f"[ 9912.104512] {_XID}", f"[12345.678901] {_XID}", f"[    7.104512] {_XID}", _XID])
@@ -176,8 +176,8 @@ def test_notes_of_many_kinds_are_few(tmp_path: Path) -> None:
     dump(tmp_path)
     lines = [_FORMS["dmesg -T"](_HANG - timedelta(days=3), _LINK.replace("f0:", f"f{port}:")) for port in range(9)]
     notes = judged(tmp_path, *lines)["notes"]
-    assert len(notes) == 5
-    assert notes[-1].startswith("5 more lines")
+    assert len(notes) == 3
+    assert notes[-1].startswith("7 more lines")
 
 
 def _facts(pending: bool, ended: str) -> list[Fact]:
