@@ -6,6 +6,7 @@ May import: click, and from this package.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,7 @@ def deadlock(
     screen: Screen = context.obj
     if paths:
         _refuse_live_options(context)
+        _refuse_absent(paths)
     for path, option in ((json_path, "--json"), (timeline, "--timeline")):
         _spare_evidence(path, option)
     out = sinks(screen, json=json_path)
@@ -118,6 +120,25 @@ def _show(screen: Screen, record: dict[str, Any], drawn: Path | None, timeline: 
     if trace is not None:
         put(trace, chrometrace.render(record))
         screen.note(f"# trace for https://ui.perfetto.dev: {trace}")
+
+
+def _refuse_absent(paths: tuple[str, ...]) -> None:
+    """One of several that is not there is named in the verdict; where none is, the command is not what was meant."""
+    if not any(path == "-" or _is_there(path) for path in paths):
+        named = ", ".join(repr(path) for path in paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+        reason = f"no such file or folder: {named}; name what the job left, or leave PATH to exercise this machine"
+        raise click.BadParameter(reason, param_hint="PATH")
+
+
+def _is_there(path: str) -> bool:
+    """What may not be looked at is there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _refuse_live_options(context: click.Context) -> None:
@@ -162,13 +183,23 @@ def _trace(timeline: str | None) -> Path | None:
 def _spare_evidence(path: str | None, option: str) -> None:
     """`--json rank0.log` most likely names what to read: never write over what opsdist has not written."""
     file = Path(path) if path not in (None, "-") else None
-    if file is None or not file.is_file() or not file.stat().st_size or _written_by_us(file):
+    if file is None or not _holds_something(file) or _written_by_us(file):
         return
     reason = f"{file} exists, and is nothing that opsdist wrote; to read it: opsdist diagnose deadlock {file} {option}"
     raise click.BadParameter(reason, param_hint=option)
 
 
+def _holds_something(file: Path) -> bool:
+    try:
+        return file.is_file() and file.stat().st_size > 0
+    except OSError:
+        return False  # nothing can be written there either, which is told where it is tried
+
+
 def _written_by_us(file: Path) -> bool:
-    with file.open("rb") as stream:
-        head = stream.read(64).decode("utf-8", "replace")
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(64).decode("utf-8", "replace")
+    except OSError:
+        return False
     return any(head.lstrip("{ \n").startswith(json.dumps(key)) for key in _OURS)

@@ -285,7 +285,7 @@ def _undecided(case: Case) -> Verdict:
     waiting, unseen = case.waits.waiters | complaining(case), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
     suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone)
-    if not case.facts or not any(not isinstance(fact, Seen) for fact in case.facts):
+    if not case.facts or not any(not isinstance(fact, Seen | Unread) for fact in case.facts):
         text = "no evidence of any rank was found"
     elif suspects:
         text = (

@@ -72,6 +72,58 @@ def test_without_evidence_there_is_no_verdict_but_advice(tmp_path: Path, capsys:
     assert out.rstrip().endswith("# undecided: there was no evidence to read")
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "a folder with nothing in it"),
+        ("nothing.log", "empty"),
+        ("noise.bin", "no text, and nothing that is known"),
+    ],
+)
+def test_what_holds_no_evidence_is_named_with_the_reason(
+    tmp_path: Path, name: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name:
+        (tmp_path / name).write_bytes(bytes(range(256)) if name == "noise.bin" else b"")
+    assert run(["diagnose", "deadlock", str(tmp_path), "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["sources"]["unread"] == [{"file": str(tmp_path / name) if name else str(tmp_path), "why": why}]
+    assert told["verdict"]["explanation"] == "no evidence of any rank was found"
+
+
+@pytest.mark.parametrize("paths", [["none"], ["none", "dumps.tar/none"], [""]])
+def test_paths_of_which_none_is_there_are_a_wrong_command(
+    paths: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dumps.tar").touch()
+    assert run(["diagnose", "deadlock", *paths]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "no such file or folder: " + ", ".join(map(repr, paths)) in err) == ("", True)
+
+
+def test_a_path_that_is_not_there_does_not_hide_the_others(dumps: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", "deadlock", str(dumps / "none"), str(dumps), "--json"]) == 1
+    unread = json.loads(capsys.readouterr().out)["sources"]["unread"]
+    assert unread == [{"file": str(dumps / "none"), "why": "No such file or directory"}]
+
+
+@pytest.mark.parametrize("option", ["--json", "--timeline", "--graph"])
+def test_a_file_in_a_folder_that_is_closed_is_a_wrong_command(
+    dumps: Path, tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = str(tmp_path / "closed" / ("w.svg" if option == "--graph" else "v.json"))
+    (tmp_path / "closed").mkdir(mode=0o000)
+    if os.access(tmp_path / "closed", os.X_OK):  # root may look everywhere
+
+        def refused(path: Path, *arguments: object, **options: object) -> None:
+            raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(Path, "stat", refused)
+    assert run(["diagnose", "deadlock", str(dumps), option, name]) == 2
+    assert f"cannot write {name}: Permission denied" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("given", [["-n", "4"], ["--hosts", "node01"], ["--inject", "kill"], ["--timeout", "5s"]])
 def test_options_of_the_exercise_are_refused_with_a_path(
     dumps: Path, given: list[str], capsys: pytest.CaptureFixture[str]

@@ -55,8 +55,17 @@ def sources(paths: Sequence[str]) -> Iterator[Source | Unread]:
                 shutil.copyfileobj(sys.stdin.buffer, spooled)
                 spooled.flush()
                 yield from _opened("standard input", _File(spooled.name), os.path.getsize(spooled.name), NOBODY)
+        elif _is_empty(path):
+            yield Unread(path, "a folder with nothing in it")
         else:
             yield from _of_path(path, seen)
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return not os.listdir(path)
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass(slots=True)
