@@ -21,6 +21,8 @@ they need the one that failed."""
 _FAR = 26 * 3600.0
 """Seconds from a cause to what complains of it at most, and between what clocks of different zones show at once."""
 _DAY = 86400.0
+_OLDEST = datetime(2010, 1, 1, tzinfo=UTC).timestamp()
+"""Before it there were no such jobs: it is no date, but the time since the boot, or a clock that is not set."""
 _MOST_NOTES = 2
 
 
@@ -70,7 +72,7 @@ class _Span:
     def age(self, place: Place) -> float | None:
         """Seconds before the first sign of the job, negative after the last; None where it may be of its time."""
         stamp = _of(place)
-        time = None if stamp is None else self.time(stamp)
+        time = None if stamp is None or not _is_date(stamp) else self.time(stamp)
         if stamp is None or time is None:
             return None
         if time < self.first[stamp.zoned]:
@@ -82,7 +84,7 @@ class _Span:
 
 
 def _span(facts: Iterable[Fact]) -> _Span | None:
-    moments = [moment for fact in facts for moment in _moments(fact)]
+    moments = [moment for fact in facts for moment in _moments(fact) if _is_date(moment.stamp)]
     if not moments:
         return None
     base = next((moment.stamp for moment in moments if not moment.stamp.yearless), moments[0].stamp)
@@ -143,6 +145,10 @@ def _of(place: Place) -> Stamp | None:
     if place.time is None or (place.stamp is not None and not place.stamp.yearless):
         return place.stamp
     return Stamp(place.time)
+
+
+def _is_date(stamp: Stamp) -> bool:
+    return stamp.yearless or stamp.seconds >= _OLDEST
 
 
 def _near(stamp: Stamp, base: Stamp) -> float | None:

@@ -36,13 +36,13 @@ _FORMS: Mapping[str, Callable[[datetime, str], str]] = {
 }
 
 
-def dump(folder: Path, missing: int | None = 1) -> None:
+def dump(folder: Path, missing: int | None = 1, began: float = _HANG.timestamp()) -> None:
     """Of a job that hangs at _HANG, in recordings of its calls."""
     made = job.joined(4, "world", "0", 5, 1) if missing is None else job.missing(4, "world", (missing,), "0", 5, 1)
     for rank in made.ranks:
         for call in rank.made:
-            call.at += _HANG.timestamp() - 1000.0
-            call.ended = None if call.ended is None else call.ended + _HANG.timestamp() - 1000.0
+            call.at += began - 1000.0
+            call.ended = None if call.ended is None else call.ended + began - 1000.0
     dumps.write(made, folder)
 
 
@@ -149,6 +149,17 @@ def test_seconds_since_the_boot_tell_the_time_where_the_kernel_has_said_when_it_
 def test_a_line_counts_beside_evidence_without_times(tmp_path: Path) -> None:
     logs(tmp_path, "")
     assert said(judged(tmp_path, _FORMS["dmesg -T"](_HANG, _XID)))[0] == "device"
+
+
+def test_a_line_counts_beside_calls_whose_clock_tells_no_date(tmp_path: Path) -> None:
+    dump(tmp_path, missing=None, began=1000.0)
+    assert said(judged(tmp_path, _FORMS["dmesg -T"](_HANG, _XID)))[0] == "device"
+
+
+def test_a_line_of_a_clock_that_is_not_set_counts(tmp_path: Path) -> None:
+    dump(tmp_path, missing=None)
+    unset = datetime(1970, 1, 1, 3, tzinfo=UTC)
+    assert said(judged(tmp_path, _FORMS["dmesg -T"](unset, _XID)))[0] == "device"
 
 
 def test_a_job_of_which_only_the_start_is_timed_may_have_ended_days_later(tmp_path: Path) -> None:
