@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from suites.diagnose.evidence import hccl_calls, hccl_heartbeat, hccl_init, hccl_tables
+from suites.diagnose.evidence import hccl_calls, hccl_heartbeat, hccl_init, hccl_tables, hccl_texts
 from suites.diagnose.evidence.hccl_calls import Calls
 from suites.diagnose.evidence.hccl_heartbeat import Heartbeat
 from suites.diagnose.evidence.hccl_links import Links
 from suites.diagnose.evidence.hccl_speech import Processes
 from suites.diagnose.evidence.hccl_tasks import Tasks
-from suites.diagnose.evidence.hccl_texts import ROWS
 from suites.diagnose.evidence.known import KnownTexts
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.facts import Fact, Level, Trouble
@@ -51,11 +50,11 @@ class HcclLog:
     def __init__(self) -> None:
         self.awake = False
         self._processes = Processes()
-        self._texts = KnownTexts(ROWS)
+        self._texts = KnownTexts(hccl_texts.ROWS), KnownTexts(hccl_tables.ROWS)
         links, tasks, calls, heartbeat, dispatch = Links(), Tasks(), Calls(), Heartbeat(), Dispatch()
         self._keeping = (links, tasks, dispatch)
         self._handlers: Sequence[tuple[str, Handler]] = (
-            *hccl_init.HANDLERS, *hccl_calls.HANDLERS, *hccl_heartbeat.HANDLERS, *hccl_tables.HANDLERS,
+            *hccl_init.HANDLERS, *hccl_calls.HANDLERS, *hccl_heartbeat.HANDLERS,
             ("client", links.row), ("server", links.row), ("createLink para", links.create),
             ("fails to connect to dstRank", links.probed), ("connect server[", links.unreached),
             ("connected num is", links.counted), ("need connect rankNum", links.counted),
@@ -68,12 +67,14 @@ class HcclLog:
         )  # fmt: skip
         weak = ("client", "server", "rank [", " ERR", "parameter", "identifier[")
         markers = [marker for marker, _ in self._handlers if marker not in weak]
-        self.wakes = tuple(dict.fromkeys((*_RECORDS, "RankID:", "parameter [", *self._texts.wakes, *markers)))
+        wakes = [wake for texts in self._texts for wake in texts.wakes]
+        self.wakes = tuple(dict.fromkeys((*_RECORDS, "RankID:", "parameter [", *wakes, *markers)))
 
     def feed(self, line: Line) -> Iterable[Fact]:
         line = self._processes.spoken(line)
         yield from self._processes.first_words(line)
-        yield from self._texts.feed(line)
+        for texts in self._texts:
+            yield from texts.feed(line)
         for marker, handle in self._handlers:
             if marker in line.text:
                 yield from handle(line, self._processes)

@@ -6,7 +6,7 @@ May import: facts, line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
@@ -14,13 +14,13 @@ from typing import Any, Literal
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import NOBODY, Class, Fact, Level, Subject, Trouble, Who
 
-About = Literal["speaker", "host", "device", "link", "peer", "both", "peer_host", "nobody"]
+About = Literal["speaker", "host", "device", "link", "peer", "both", "peer_host", "file", "nobody"]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
     """One text. Named groups of `pattern` say who it is about: rank, host, pid, device, local_rank, group, group_rank,
-    address of the speaker, peer_rank, peer_host, ... of its peer, and the card that a link leads over."""
+    address of the speaker, peer_rank, peer_host, ... of its peer, file, and the card that a link leads over."""
 
     name: str
     """Of the row, such as `nccl.shm_full`."""
@@ -83,14 +83,11 @@ def _trouble(row: Known, line: Line, found: re.Match[str]) -> Trouble:
     speaker, peer = merged(line.who, people(found)), people(found, "peer_")
     told = found.groupdict()
     words = {name: value or "?" for name, value in told.items()}
-    about = tuple(_about(row.about, speaker, peer, told.get("card")))
-    return Trouble(
-        speaker, line.place(), row.level, row.what.format(**words), row.cause, about,
-        tuple(step.format(**words) for step in row.remedy), row.name,
-    )  # fmt: skip
+    about, remedy = tuple(_about(row.about, speaker, peer, told)), tuple(step.format(**words) for step in row.remedy)
+    return Trouble(speaker, line.place(), row.level, row.what.format(**words), row.cause, about, remedy, row.name)
 
 
-def _about(about: About, speaker: Who, peer: Who, card: str | None) -> Iterable[Subject]:
+def _about(about: About, speaker: Who, peer: Who, told: Mapping[str, str | None]) -> Iterable[Subject]:
     match about:
         case "speaker":
             yield Subject("rank", speaker)
@@ -101,7 +98,7 @@ def _about(about: About, speaker: Who, peer: Who, card: str | None) -> Iterable[
         case "device":
             yield Subject("device", speaker)
         case "link":
-            yield Subject("link", speaker, peer, card=card)
+            yield Subject("link", speaker, peer, card=told.get("card"))
         case "peer":
             yield Subject("rank", peer)
         case "both":
@@ -109,3 +106,5 @@ def _about(about: About, speaker: Who, peer: Who, card: str | None) -> Iterable[
             yield Subject("rank", peer)
         case "peer_host":
             yield Subject("host", peer)
+        case "file":
+            yield Subject("file", file=told["file"] or "?")
