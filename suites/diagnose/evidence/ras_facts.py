@@ -1,7 +1,7 @@
 """What an answer of NCCL's RAS subsystem means, in whatever form it is given.
 
 Counts are of calls that were launched, so equal ones do not mean health, and unequal ones are normal while a job runs.
-May import: facts, operations.
+May import: facts.
 """
 
 from __future__ import annotations
