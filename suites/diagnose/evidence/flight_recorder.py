@@ -28,6 +28,8 @@ _MOST_PENDING = 64
 _LATEST = 32
 _KEYS = (b"pg_config", b"entries", b"pg_status", b"comm_lib_version")
 _PEERS = re.compile(r"(?P<way>send|recv)\s+(?P<own>\d+)\s*(?:->|<-)\s*(?P<peer>\d+)")
+_TORCH = re.compile(r"/torch(?:_npu)?/")
+"""In the path of a file of torch's own; folders of users are called torchtitan, or torch_jobs."""
 
 Entry = Mapping[str, Any]
 
@@ -252,5 +254,5 @@ def _elements(sizes: Any) -> int | None:
 def _frame(entry: Entry) -> str | None:
     """The innermost one outside torch."""
     told = mappings(entry.get("frames"))
-    own = [frame for frame in told if "/torch" not in str(frame.get("filename", ""))] or told
+    own = [frame for frame in told if not _TORCH.search(str(frame.get("filename", "")))] or told
     return f"{own[0].get('filename')}:{own[0].get('line')} {own[0].get('name')}" if own else None

@@ -67,6 +67,19 @@ def test_every_back_end_names_operations_alike(back_end: str) -> None:
     assert tracks(of_rank(0, back_end=back_end))["1@0-1"].pending[0].signature.op == "reduce_scatter"
 
 
+@pytest.mark.parametrize("folder", ["/job", "/job/torchtitan", "/job/torch_jobs"])
+@pytest.mark.parametrize("package", ["torch/distributed", "torch_npu"])
+def test_the_frame_of_a_call_is_the_innermost_of_the_program(folder: str, package: str) -> None:
+    dump = dumps.dump(JOB, 0)
+    for entry in dump["entries"]:
+        entry["frames"] = [
+            {"name": "inner", "filename": f"/lib/{package}/made_up.py", "line": 9},
+            {"name": "step", "filename": f"{folder}/train.py", "line": 40},
+        ]
+    pending = tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"].pending[0]
+    assert pending.frame == f"{folder}/train.py:40 step"
+
+
 def test_json_is_read_as_pickle_is() -> None:
     import json
 
