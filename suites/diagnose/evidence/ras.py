@@ -202,6 +202,8 @@ class RasText:
                     replace(self._given_up[0], group=only.group, group_rank=only.group_rank), part.line.place()
                 )
             yield Absent(part.line.place(), tuple(part.absent), group=self._key)
+        elif part.kind == "missing":
+            yield Unread(part.line.file, "ranks do not answer NCCL RAS, and are not listed")
         if part.kind == "counts" and self._key is not None:
             yield from self._counted(part, self._key)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from suites.diagnose.facts import Absent, Class, Fact, Identity, Level, Place, Subject, Trouble, Who
+from suites.diagnose.facts import Absent, Class, Fact, Identity, Level, Place, Subject, Trouble, Unread, Who
 
 MOST_RANKS = 1 << 20
 IMPOSSIBLE = "RAS output inconsistent (ranks that no communicator has): a fault of NCCL 2.26.5 and 2.27.3, among others"
@@ -28,8 +28,12 @@ _BY_NAME = {name: number for number, (name, _, _) in _RESULTS.items()}
 
 def behind(key: str, op: str, place: Place, by_count: Mapping[int, Sequence[Who]]) -> Iterable[Fact]:
     """Who has launched least is behind, whoever is listed: that is one look, which may come while they move."""
-    if len(by_count) > 1 and by_count[min(by_count)]:
-        least, most = min(by_count), max(by_count)
+    if len(by_count) < 2:
+        return
+    least, most = min(by_count), max(by_count)
+    if not by_count[least]:
+        yield Unread(place.file, "ranks have launched different numbers of calls, and those behind are not listed")
+    else:
         yield Absent(place, tuple(by_count[least]), tuple(by_count[most]), key, least + 1, op, sure=False)
 
 
