@@ -18,9 +18,7 @@ _CALLS = 4096
 """Of one rank in one group; halved, but never below _FEWEST_CALLS, when there are many of those."""
 _FEWEST_CALLS = 64
 _ALL_CALLS = 1 << 18
-_SINGLE = frozenset((Call, Unread))
 _HOUR = 3600.0
-_NOT_COMPARED = frozenset(("place", "time", "entered", "ended"))
 
 Numbered = tuple[int, Fact]
 
@@ -114,11 +112,11 @@ def _of_host(fact: Trouble) -> tuple[Hashable, ...]:
 
 def _key(fact: Fact) -> Hashable | None:
     """What equal facts have in common; None for those that are kept one by one."""
-    if type(fact) in _SINGLE:
+    if isinstance(fact, Unread):
         return None
     if isinstance(fact, Trouble):
         return Trouble, fact.known_as or fact.what, fact.who, *_of_host(fact)
-    key = (type(fact), *(getattr(fact, part.name) for part in fields(fact) if part.name not in _NOT_COMPARED))
+    key = (type(fact), *(getattr(fact, part.name) for part in fields(fact) if part.name != "place"))
     try:
         hash(key)
     except TypeError:

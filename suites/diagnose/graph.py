@@ -38,7 +38,7 @@ class Ends:
 def ends(waits: Sequence[Wait]) -> Ends:
     """Of the graph of these waits, the ends that hold somebody up."""
     out = _edges(waits)
-    waited = set().union(*(wait.waited for wait in waits)) if waits else set()
+    waited = frozenset().union(*(wait.waited for wait in waits))
     roots = frozenset(node for node in waited if not out.get(node))
     cycles = []
     for part in components(out, out):
@@ -53,9 +53,8 @@ def _edges(waits: Sequence[Wait]) -> dict[int, set[int]]:
     that wait for another thousand are no million of edges."""
     out: dict[int, set[int]] = defaultdict(set)
     for number, wait in enumerate(waits):
-        waited = wait.waited - wait.waiters if len(wait.waiters) == 1 else wait.waited
-        if waited:
-            out[-1 - number] = set(waited)
+        if wait.waited:
+            out[-1 - number] = set(wait.waited)
             for waiter in wait.waiters:
                 out[waiter].add(-1 - number)
     for number, wait in enumerate(waits):

@@ -321,7 +321,6 @@ def _completed(case: Case, verdict: Verdict) -> Verdict:
     checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))
     return replace(
         verdict, suspects=frozenset(suspects) - verdict.culprits, about=about, next_checks=checks,
-        waiting=verdict.waiting - verdict.culprits,
     )  # fmt: skip
 
 

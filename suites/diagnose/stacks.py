@@ -1,13 +1,12 @@
 """Ranks by where their main threads stand: most wait in one place, and one is elsewhere.
 
-The idea is that of STAT (Arnold et al., 2007): equal stacks make a class, and a small class is where to look.
+The idea is that of STAT (Arnold et al., 2007): like stacks make a class, and a small class is where to look.
 May import: facts, people, verdict, words.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 
 from suites.diagnose.facts import Fact, Frame, Stack
@@ -21,19 +20,16 @@ _WAITING = re.compile(
     re.IGNORECASE,
 )
 """In a frame's function or file: it communicates, or waits for a device that does."""
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python|<frozen|threading\.py|selectors\.py")
 
 
 def standing_apart(facts: Iterable[Fact], people: People) -> Verdict | None:
     """The few that are not in a collective, while most are."""
-    classes: dict[tuple[str, ...], set[int]] = defaultdict(set)
     stacks: dict[int, Stack] = {}
     for fact in facts:
         if isinstance(fact, Stack) and fact.thread in ("MainThread", "main", ""):
             number = people.number(fact.who, fact.place.file)
             if number is not None and number not in stacks:
                 stacks[number] = fact
-                classes[_own(fact.frames)].add(number)
     waiting = {number for number, stack in stacks.items() if any(map(_waits, stack.frames))}
     apart = frozenset(stacks.keys() - waiting)
     if not apart or 2 * len(apart) >= len(stacks):
@@ -51,8 +47,3 @@ def standing_apart(facts: Iterable[Fact], people: People) -> Verdict | None:
 
 def _waits(frame: Frame) -> bool:
     return bool(_WAITING.search(frame.function) or _WAITING.search(frame.file))
-
-
-def _own(frames: Iterable[Frame]) -> tuple[str, ...]:
-    """Without what is inside libraries."""
-    return tuple(f"{frame.function}@{frame.file}:{frame.line}" for frame in frames if not _LIBRARY.search(frame.file))

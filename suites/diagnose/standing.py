@@ -166,7 +166,7 @@ def _add_calls(group: dict[int, Standing], person: int, key: str, calls: Sequenc
 def _numbered(calls: Sequence[Call]) -> list[Call]:
     """Each once; where numbers are not told, or all the same as some libraries have it, by their order."""
     seqs = {call.seq for call in calls}
-    if calls and (None in seqs or (len(calls) > 1 and seqs == {0})):
+    if None in seqs or seqs == {0}:
         if all(call.state == "pending" for call in calls):
             return [replace(calls[0], seq=0)]  # a watchdog of old, which repeats itself
         return [replace(call, seq=number) for number, call in enumerate(calls)]

@@ -96,7 +96,7 @@ def _of_collectives(
             mine = standings.get(person)
             if mine is not None and mine.front is None and mine.reached(seq):
                 continue  # it has begun it, and nothing of it is under way: it is through
-            (unseen if mine is None and person not in telling else late).add(person)
+            (late if person in telling else unseen).add(person)
         if passed and op in _SYNCHRONISING:
             unseen.clear()  # some are through, so all have been there
         if late:
