@@ -56,3 +56,8 @@ def test_collectives_are_compared_beside_messages() -> None:
     ]
     told = verdict(*PIPELINE, *calls)
     assert (told.name, told.culprits) == ("missing", {1})
+
+
+def test_two_that_send_to_each_other_and_do_not_receive_wait_in_a_circle() -> None:
+    told = verdict(*PIPELINE, message(0, "send", 1, 5), message(1, "send", 0, 5))
+    assert (told.name, told.culprits) == ("cycle", {0, 1})

@@ -50,10 +50,11 @@ def test_what_matters_is_told_first() -> None:
 @pytest.mark.parametrize("first", ["yes", "no"])
 def test_the_end_of_a_path_that_lacks_something_is_named(first: str) -> None:
     path, second = "nccl.direct 9 -> 2", {"yes": "no", "no": "yes"}[first]
-    told = verdict(setting(1, first, path), setting(2, second, path))
-    assert (told.name, told.confidence) == ("config", "likely")
-    assert [subject.who.host for subject in told.about] == ["node01" if first == "no" else "node02"]
-    assert "modprobe nvidia-peermem" in told.next_checks[0]
+    for more in ((), (HANG,)):
+        told = verdict(setting(1, first, path), setting(2, second, path), *more)
+        assert (told.name, told.confidence) == ("config", "likely")
+        assert [subject.who.host for subject in told.about] == ["node01" if first == "no" else "node02"]
+        assert "modprobe nvidia-peermem" in told.next_checks[0]
 
 
 def test_paths_of_one_name_between_several_hosts_are_not_compared() -> None:

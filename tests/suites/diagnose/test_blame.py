@@ -1,0 +1,122 @@
+"""Who is not to be blamed, or not for that: what follows, what is untold, what may be somebody else's."""
+
+from __future__ import annotations
+
+import pytest
+
+from suites.diagnose.case import case_of
+from suites.diagnose.facts import (
+    Call,
+    Ended,
+    Fact,
+    Frame,
+    Group,
+    Level,
+    Place,
+    Raised,
+    Seen,
+    Setting,
+    Signature,
+    Stack,
+    Subject,
+    Track,
+    Trouble,
+    Who,
+)
+from suites.diagnose.judge import judge
+from suites.diagnose.verdict import Verdict
+
+
+def verdict(*facts: Fact) -> Verdict:
+    return judge(case_of([Seen(Place("0.log", 1), "a log"), *facts]))
+
+
+def waiting_for_2(*more: Fact) -> Verdict:
+    """Ranks 0 and 1 are in a call to which rank 2 has not come."""
+    seen = [Seen(Place(f"{rank}.log", 1), "log", Who(rank), verbose=True) for rank in range(3)]
+    there = [Call(Who(rank), Place(f"{rank}.log", 7), "g", 7, Signature("barrier"), "pending") for rank in (0, 1)]
+    return verdict(Group("g", Place("0.log", 1), ranks=(0, 1, 2)), *seen, *there, *more)
+
+
+def test_who_is_missing_and_left_with_an_error_has_crashed() -> None:
+    assert (waiting_for_2().name, waiting_for_2().culprits) == ("missing", {2})
+    told = waiting_for_2(Ended(Who(2), Place("job.log", 5), code=1))
+    assert (told.name, told.culprits, told.waiting) == ("crashed", {2}, {0, 1})
+
+
+def test_who_is_missing_and_complains_of_a_path_is_missing_still() -> None:
+    told = waiting_for_2(Trouble(Who(2), Place("2.log", 5), Level.TRANSPORT, "it complains", "transport"))
+    assert (told.name, told.culprits) == ("missing", {2})
+
+
+@pytest.mark.parametrize(("raised", "name"), [(5.0, "crashed"), (9.0, "undecided")])
+def test_what_came_before_a_time_out_is_known_by_its_time(raised: float, name: str) -> None:
+    late = Trouble(Who(1), Place("1.log", 4, time=7.0), Level.TIMEOUT, "it has waited in vain")
+    assert verdict(late, Raised(Who(1), Place("1.err", 5, time=raised), "ValueError", "bad batch")).name == name
+
+
+def test_who_differs_does_not_wait_for_who_is_right() -> None:
+    calls = [
+        Call(Who(rank), Place(f"{rank}.log", 7), "g", 7, Signature("allreduce", 4 + (rank == 1)), "pending")
+        for rank in range(3)
+    ]
+    told = verdict(Group("g", Place("0.log", 1), ranks=(0, 1, 2)), *calls)
+    assert (told.name, told.culprits, told.waiting) == ("mismatch", {1}, {0, 2})
+
+
+def in_one_log(*more: Fact) -> Verdict:
+    """Three of four members of a group wait; they are known by their places in it only."""
+    there = [
+        Call(
+            Who(host="node0", pid=50 + rank, group="tp", group_rank=rank), Place("job.log", 10 + rank), "tp", 7,
+            Signature("barrier"), "pending",
+        )
+        for rank in range(3)
+    ]  # fmt: skip
+    other = Group("dp", Place("job.log", 3), size=4)
+    return verdict(Group("tp", Place("job.log", 2), size=4), other, *there, *more)
+
+
+def test_the_only_member_without_a_word_is_missing_unless_it_may_be_one_that_is_heard_elsewhere() -> None:
+    alone = in_one_log()
+    assert (alone.name, len(alone.culprits)) == ("missing", 1)
+    elsewhere = Who(host="node0", pid=99, group="dp", group_rank=0)
+    done = Call(elsewhere, Place("job.log", 20), "dp", 3, Signature("barrier"), "done")
+    told = in_one_log(done)
+    assert (told.name, told.culprits) == ("undecided", frozenset())
+
+
+def test_a_setting_is_of_the_host_that_its_process_is_known_to_be_on() -> None:
+    seen = [Seen(Place(f"{rank}.log", 1), "log", Who(rank, host=f"node{rank // 2}")) for rank in range(6)]
+    cards = [Setting(Who(rank), Place("job.log", rank), "nccl.devices", f"{rank // 2 == 1}") for rank in range(6)]
+    told = verdict(*seen, *cards)
+    assert (told.name, [subject.who.host for subject in told.about]) == ("config", ["node1"])
+
+
+def test_what_logs_tell_of_a_rank_are_no_recordings_of_several_runs() -> None:
+    tracks = [Track(Who(0), Place(f"{name}.log", 4), "g", 3, completed=3) for name in "ab"]
+    case = case_of(tracks)
+    assert (len(case.facts), case.people.notes) == (2, [])
+
+
+def test_a_process_that_left_is_the_one_whose_log_it_was() -> None:
+    files = [Ended(Who(rank), Place(f"{rank}.log", 9), code=0) for rank in (1, 2)]
+    raised = Raised(Who(), Place("2.log", 5), "ValueError", "bad batch")
+    told = verdict(*files, raised)
+    assert (told.name, told.culprits) == ("crashed", {1})  # the second of two who are known
+
+
+@pytest.mark.parametrize(
+    "frame", [Frame("all_reduce", "train.py", 3), Frame("wait", "/venv/torch/distributed/store.py", 3)]
+)
+def test_who_waits_is_told_by_a_function_or_by_its_file(frame: Frame) -> None:
+    stacks = [Stack(Who(rank), Place(f"{rank}.txt", 1), "MainThread", (frame,)) for rank in (0, 1, 2)]
+    busy = Stack(Who(3), Place("3.txt", 1), "MainThread", (Frame("load", "data.py", 9),))
+    told = verdict(*stacks, busy)
+    assert (told.name, told.culprits, told.waiting) == ("missing", {3}, {0, 1, 2})
+
+
+def test_a_dead_process_is_that_of_its_rank_whatever_else_it_is_called() -> None:
+    about = (Subject("rank", Who(2)),)
+    told = waiting_for_2(Trouble(Who(2), Place("ras.txt", 5), Level.INITIATING, "it is dead", "crashed", about))
+    assert (told.name, told.confidence, told.culprits) == ("crashed", "certain", {2})
