@@ -120,3 +120,12 @@ def test_a_dead_process_is_that_of_its_rank_whatever_else_it_is_called() -> None
     about = (Subject("rank", Who(2)),)
     told = waiting_for_2(Trouble(Who(2), Place("ras.txt", 5), Level.INITIATING, "it is dead", "crashed", about))
     assert (told.name, told.confidence, told.culprits) == ("crashed", "certain", {2})
+
+
+def test_where_all_processes_of_a_host_break_down_it_is_the_host() -> None:
+    seen = [Seen(Place(f"{n}.log", 1), "log", Who(n, host=f"node{n // 2}"), verbose=True) for n in range(4)]
+    there = [Call(Who(n), Place(f"{n}.log", 7), "g", 7, Signature("barrier"), "pending") for n in (0, 1)]
+    ended = [Ended(Who(n), Place("job.log", n), signal=11) for n in (2, 3)]
+    told = verdict(Group("g", Place("0.log", 1), ranks=(0, 1, 2, 3)), *seen, *there, *ended)
+    assert (told.name, told.culprits, told.suspects) == ("crashed", {2, 3}, frozenset())
+    assert [subject.who.host for subject in told.about] == ["node1"]

@@ -236,6 +236,7 @@ def test_what_is_said_after_a_time_out_is_why_only_where_it_cannot_follow_from_i
         Stack(Who(2), Place("2.log", 3), "loader", ()),
         Setting(Who(2), Place("2.log", 3), "env.X", "1"),
         Seen(Place("2.log", 3), "log", Who(2)),
+        says(2, Level.TEARDOWN),
     ],
 )
 def test_a_nameless_line_is_of_the_only_one_who_speaks_in_its_file(fact: Fact) -> None:
