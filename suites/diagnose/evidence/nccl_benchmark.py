@@ -5,7 +5,7 @@ May import: facts, known.
 
 from __future__ import annotations
 
-from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.facts import Level
 
 _HOST = r"(?:^|(?P<host>[\w.-]{1,255}): )Test (?:CUDA|HIP) failure \S{1,200}:\d{1,6} '"
@@ -31,7 +31,3 @@ ROWS = (
           Level.INITIATING, "{count} values were wrong after a collective", "corrupt", "nobody",
           ("run again with fewer ranks, to find the one",)),
 )  # fmt: skip
-
-
-def reader() -> KnownTexts:
-    return KnownTexts(ROWS)

@@ -14,7 +14,9 @@ from suites.diagnose.evidence.nccl_calls import Communicators
 from suites.diagnose.evidence.nccl_setup import Setup
 from suites.diagnose.evidence.nccl_speaker import WAKES, speech
 from suites.diagnose.evidence.nccl_texts import MENTIONS, ROWS
-from suites.diagnose.facts import Fact, Place, Seen, Who
+from suites.diagnose.facts import Fact, Place, Seen, Unread, Who
+
+_MOST_UNKNOWN = 3
 
 
 @dataclass(slots=True)
@@ -27,6 +29,7 @@ class NcclLog:
     _setup: Setup = field(default_factory=Setup)
     _warned: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
     _mentioned: KnownTexts = field(default_factory=lambda: KnownTexts(MENTIONS))
+    _unknown: int = 0
     _heard: set[tuple[Who, bool]] = field(default_factory=set)
 
     def feed(self, line: Line) -> Iterable[Fact]:
@@ -39,12 +42,20 @@ class NcclLog:
             place = line.place()
             texts = self._warned if said.warns else self._mentioned
             found += [_at(fact, place) for fact in texts.feed(told)]
+            if said.warns and not found:
+                found += self._not_understood(told)
             found += self._hear(said.line.who, line, verbose="opCount " in line.text)
         return found
 
     def end(self) -> Iterable[Fact]:
         yield from self._communicators.end()
         yield from self._setup.end()
+
+    def _not_understood(self, line: Line) -> Iterable[Fact]:
+        """A warning that nobody knows may be the cause: with it, a log does not show that nothing is wrong."""
+        self._unknown += 1
+        if self._unknown <= _MOST_UNKNOWN:
+            yield Unread(line.file, f"a warning in line {line.number} that is not known here: {line.text[:200]}")
 
     def _hear(self, who: Who, line: Line, *, verbose: bool) -> Iterable[Fact]:
         """Whose log it is, once, and once more when it is found to tell of calls."""
@@ -55,8 +66,3 @@ class NcclLog:
 
 def _at(fact: Fact, place: Place) -> Fact:
     return replace(fact, place=place)  # type: ignore[arg-type]
-
-
-def reader() -> NcclLog:
-    """For one source."""
-    return NcclLog()

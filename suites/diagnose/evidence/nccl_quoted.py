@@ -55,8 +55,3 @@ class Quoted:
 
     def end(self) -> Iterable[Fact]:
         return ()
-
-
-def reader() -> Quoted:
-    """For one source."""
-    return Quoted()

@@ -124,3 +124,13 @@ def test_wrong_values_are_found_and_none_are_not(tmp_path: Path) -> None:
 def test_every_row_is_here() -> None:
     assert {row.name for row in ROWS} == OWN.keys() | OF_PATHS.keys() | FOLLOWS.keys()
     assert {row.name for row in nccl_benchmark.ROWS} == OF_BENCHMARKS.keys() | MAY_FOLLOW.keys() | {"nccl_tests.wrong"}
+
+
+def test_with_a_warning_that_nobody_knows_a_log_shows_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("node01:4711:4720 [2] NCCL INFO Bootstrap : Using eth0:192.0.2.1<0>\n" + NCCL.format("a new text"))
+    record = diagnose([str(log)], ["opsdist"], datetime.now(UTC)).record()
+    assert record["verdict"]["class"] == "undecided"
+    (unread,) = record["sources"]["unread"]
+    assert "line 2" in unread["why"]
+    assert "a new text" in unread["why"]

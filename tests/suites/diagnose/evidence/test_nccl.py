@@ -23,7 +23,7 @@ FORMS = (
 
 
 def log(text: str) -> list[Fact]:
-    return fed(nccl_log.reader(), text)
+    return fed(nccl_log.NcclLog(), text)
 
 
 def troubles(text: str) -> list[Trouble]:

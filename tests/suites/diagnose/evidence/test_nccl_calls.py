@@ -23,11 +23,11 @@ def called(op: str = "AllReduce", dtype: int = 7, operator: int = 0, root: int =
 
 
 def calls(text: str) -> list[Call]:
-    return only(fed(nccl_log.reader(), text), Call)
+    return only(fed(nccl_log.NcclLog(), text), Call)
 
 
 def groups(text: str) -> list[Group]:
-    return only(fed(nccl_log.reader(), text), Group)
+    return only(fed(nccl_log.NcclLog(), text), Group)
 
 
 DTYPES = [
@@ -102,12 +102,12 @@ def test_a_pointer_that_is_given_to_another_rank_is_another_communicator() -> No
 @pytest.mark.parametrize("name", ["NCCL_HOSTID", "NCCL_DEBUG_FILE", "NCCL_COMM_ID"])
 def test_variables_that_must_differ_are_not_compared(name: str) -> None:
     line = "node01:11:12 [0] NCCL INFO {} set by environment to node01\n"
-    told = only(fed(nccl_log.reader(), line.format(name) + line.format("NCCL_ALGO")), Setting)
+    told = only(fed(nccl_log.NcclLog(), line.format(name) + line.format("NCCL_ALGO")), Setting)
     assert [setting.key for setting in told] == ["env.NCCL_ALGO"]
 
 
 def test_the_plugin_of_a_host_is_compared() -> None:
     told = only(
-        fed(nccl_log.reader(), "node01:11:12 [0] NCCL INFO NET/Plugin: Loaded net plugin Libfabric (v8)"), Setting
+        fed(nccl_log.NcclLog(), "node01:11:12 [0] NCCL INFO NET/Plugin: Loaded net plugin Libfabric (v8)"), Setting
     )
     assert [(setting.key, setting.value) for setting in told] == [("nccl.plugin", "Loaded net plugin Libfabric")]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diagnose.evidence import nccl_benchmark, nccl_quoted
+from suites.diagnose.evidence.known import KnownTexts
 from suites.diagnose.facts import NOBODY, Level, Trouble, Who
 from tests.suites.diagnose.evidence.feeding import fed, only
 
@@ -23,12 +24,12 @@ QUOTED = (
 
 
 def quoted(text: str, who: Who = NOBODY) -> list[Trouble]:
-    return only(fed(nccl_quoted.reader(), text, who=who), Trouble)
+    return only(fed(nccl_quoted.Quoted(), text, who=who), Trouble)
 
 
 @pytest.mark.parametrize(("text", "known_as", "cause"), OWN)
 def test_what_a_test_fails_of(text: str, known_as: str, cause: str | None) -> None:
-    (trouble,) = only(fed(nccl_benchmark.reader(), text), Trouble)
+    (trouble,) = only(fed(KnownTexts(nccl_benchmark.ROWS), text), Trouble)
     assert (trouble.known_as, trouble.cause, trouble.who.host) == (known_as, cause, "node01")
     assert not quoted(text)
 
