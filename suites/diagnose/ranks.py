@@ -17,8 +17,8 @@ _SHOWN = 8
 
 
 def listed(text: str) -> tuple[int, ...]:
-    """Of `[0, 1, 7]`."""
-    return tuple(map(int, _NUMBER.findall(text)))
+    """Of `[0, 1, 7]`, without what is no rank of any job."""
+    return tuple(rank for rank in map(int, _NUMBER.findall(text)) if rank < MOST_RANKS)
 
 
 def ranged(text: str) -> tuple[int, ...]:

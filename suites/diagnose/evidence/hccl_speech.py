@@ -9,9 +9,9 @@ May import: facts, line.
 from __future__ import annotations
 
 import re
-from calendar import timegm
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Fact, Seen, Who
@@ -88,10 +88,13 @@ def _with(line: Line, who: Who, time: str) -> Line:
 def seconds(text: str) -> float | None:
     """`2026-01-31-08:00:00.123.456` since 1970, by the clock of the host as if it showed UTC."""
     numbers = [int(part) for part in re.findall(r"\d{1,6}", text.partition(".")[0])]
-    if len(numbers) != 6 or not (1 <= numbers[1] <= 12 and 1 <= numbers[2] <= 31):
-        return None
+    try:
+        year, month, day, hour, minute, second = numbers
+        whole = datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
+    except ValueError:
+        return None  # not six numbers, no date, or no time of a day
     fraction = "".join(re.findall(r"\d", text.partition(".")[2]))
-    return timegm((*numbers, 0, 0, 0)) + (float(f"0.{fraction}") if fraction else 0.0)
+    return whole + (float(f"0.{fraction}") if fraction else 0.0)
 
 
 def communicator_of(tag: str) -> str | None:

@@ -52,6 +52,8 @@ def test_each_process_is_seen_once() -> None:
 
 def test_no_date_is_no_time() -> None:
     assert seconds("2026-13-01-08:00:00") is None
+    assert seconds("2026-02-30-08:00:00") is None
+    assert seconds("2026-02-28-28:00:00") is None
     assert seconds("soon") is None
 
 
