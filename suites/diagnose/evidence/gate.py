@@ -7,10 +7,13 @@ May import: the standard library, numpy.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+
+Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 _BITS = 18
 _SPREAD = np.uint32(2654435761)
@@ -36,7 +39,7 @@ class Gate:
                 masks[one.encode()] |= 1 << number
         self.always = masks.pop(b"", 0)
         """Whom every line concerns."""
-        self._short = {text: mask for text, mask in masks.items() if len(text) < _GRAM}
+        self._short = {re.compile(re.escape(text)): mask for text, mask in masks.items() if len(text) < _GRAM}
         self._long: dict[bytes, list[tuple[bytes, int, int]]] = defaultdict(list)
         self._table = np.zeros(1 << _BITS, dtype=bool)
         for text, mask in masks.items():
@@ -45,32 +48,38 @@ class Gate:
                 gram = text[at : at + _GRAM]
                 self._long[gram].append((text, at, mask))
                 self._table[_slot(int.from_bytes(gram, "little"))] = True
+        self._wanted = np.frombuffer(b"".join(self._long), dtype="<u4")
 
-    def hits(self, block: bytes, ends: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[int, int]:
-        """Line -> mask of whom it concerns, for lines that end at `ends` (positions of line feeds)."""
-        places: list[tuple[int, int]] = []
-        for position in self._candidates(block):
-            for text, at, mask in self._long.get(block[position : position + _GRAM], ()):
-                if position >= at and block.startswith(text, position - at):
-                    places.append((position, mask))
-        for text, mask in self._short.items():
-            position = block.find(text)
-            while position >= 0:
-                places.append((position, mask))
-                position = block.find(text, position + 1)
-        found: dict[int, int] = defaultdict(int)
-        if places:
-            lines = np.searchsorted(ends, np.array([position for position, _ in places]))
-            for line, (_, mask) in zip(lines.tolist(), places, strict=True):
-                found[line] |= mask
-        return found
+    def hits(self, block: bytes, ends: Positions) -> Positions:
+        """The mask of whom it concerns, for each line of a block. `ends` are the positions of line feeds; what stands
+        behind the last of them is a line too."""
+        masks = np.zeros(len(ends) + 1, dtype=np.int64)
+        for mask, positions in self._places(block):
+            masks[np.searchsorted(ends, positions)] |= mask
+        return masks
 
-    def _candidates(self, block: bytes) -> list[int]:
-        found: list[int] = []
+    def _places(self, block: bytes) -> Iterator[tuple[int, Positions]]:
+        """Where texts begin, with whom each concerns."""
+        data = np.frombuffer(block, dtype=np.uint8)
+        for gram, positions in self._candidates(block):
+            for text, at, mask in self._long[gram]:
+                starts = positions - at
+                starts = starts[(starts >= 0) & (starts <= len(block) - len(text))]
+                for place, byte in enumerate(text):
+                    if not at <= place < at + _GRAM:
+                        starts = starts[data[starts + place] == byte]
+                yield mask, starts
+        for one, mask in self._short.items():
+            yield mask, np.array([found.start() for found in one.finditer(block)], dtype=np.int64)
+
+    def _candidates(self, block: bytes) -> Iterator[tuple[bytes, Positions]]:
+        """Grams that are wanted, with where they stand."""
         for shift in range(_GRAM):
             count = (len(block) - shift) // _GRAM
             if self._long and count > 0:
                 grams = np.frombuffer(block, dtype="<u4", offset=shift, count=count)
                 slots = (grams * _SPREAD) >> np.uint32(32 - _BITS)
-                found += (np.flatnonzero(self._table[slots]) * _GRAM + shift).tolist()
-        return found
+                found = np.flatnonzero(self._table[slots])
+                found = found[np.isin(grams[found], self._wanted)]
+                for gram in np.unique(grams[found]):
+                    yield gram.tobytes(), found[grams[found] == gram] * _GRAM + shift

@@ -69,8 +69,8 @@ class _Reading:
         if edges[-1] < len(data):
             edges.append(len(data))
         lines = [*pairwise(edges)]
-        masks = self._gate.hits(data, ends)
-        hits = sorted(masks)
+        found = self._gate.hits(data, ends)
+        masks, hits = found.tolist(), np.flatnonzero(found).tolist()
         at = 0
         self._kept = b""
         while at < len(lines):
@@ -86,9 +86,7 @@ class _Reading:
             if after == len(lines) and last and not data.endswith(b"\n") and cut_off(whole):
                 break
             for text in [*shown[:-1], whole]:
-                yield from self._record(
-                    text, first + at, masks.get(at, 0) if after == at + 1 == at + len(shown) else -1
-                )
+                yield from self._record(text, first + at, masks[at] if after == at + 1 == at + len(shown) else -1)
             at = after
         self.next_line = first + at
 
