@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from suites.diagnose.evidence.archive import DAMAGED
 from suites.diagnose.evidence.gate import Gate
 from suites.diagnose.evidence.line import Line, LineReader, merged
 from suites.diagnose.evidence.peel import Peeler
-from suites.diagnose.evidence.records import begins, cut_off, joined, split, unfinished
+from suites.diagnose.evidence.records import ENDS, begins, cut_off, joined, split, unfinished
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.evidence.text import Block, blocks, texts, wrapped_at
 from suites.diagnose.facts import Fact, Unread
@@ -47,7 +45,9 @@ class _Reading:
         self._width = wrapped_at(shown)
         self._readers = list(readers.items())
         self._broken: set[str] = set()
-        self._gate = Gate([reader.wakes for reader in readers.values()])
+        self._gate = Gate([*(reader.wakes for reader in readers.values()), tuple(ENDS)])
+        self._ends = 1 << len(readers)
+        """The bit of what is in records that get broken: it wakes nobody."""
         self._kept = b""
         self._listening = sum(reader.awake << bit for bit, (_, reader) in enumerate(self._readers))
         """A bit for each that is awake."""
@@ -68,34 +68,39 @@ class _Reading:
         edges = [0, *(ends + 1).tolist()]
         if edges[-1] < len(data):
             edges.append(len(data))
-        lines = [*pairwise(edges)]
         found = self._gate.hits(data, ends)
+        ending = (found & self._ends > 0).tolist()
+        found &= self._ends - 1
         masks, hits = found.tolist(), np.flatnonzero(found).tolist()
         at = 0
         self._kept = b""
-        while at < len(lines):
-            if not (self._width or self._gate.always or self._listening):
-                at = hits[place] if (place := bisect_left(hits, at)) < len(hits) else len(lines)
-                if at == len(lines):
+        count = len(edges) - 1
+        while at < count:
+            if not (masks[at] or self._width or self._gate.always or self._listening):
+                at = hits[place] if (place := bisect_left(hits, at)) < len(hits) else count
+                if at == count:
                     break
-            shown = texts(data[slice(*lines[at])])
-            whole, after = self._whole(shown[-1] if shown else "", data, lines, at + 1)
-            if after == len(lines) and not last and data.endswith(b"\n") and self._open(whole, after - at):
-                self._kept = data[lines[at][0] :]
+            line = data[edges[at] : edges[at + 1]]
+            shown = texts(line)
+            whole, after = shown[-1] if shown else "", at + 1
+            if self._width or ending[at] or b"\x1b" in line:
+                whole, after = self._whole(whole, data, edges, after)
+            if after == count and not last and data.endswith(b"\n") and self._open(whole, after - at):
+                self._kept = data[edges[at] :]
                 break
-            if after == len(lines) and last and not data.endswith(b"\n") and cut_off(whole):
+            if after == count and last and not data.endswith(b"\n") and cut_off(whole):
                 break
             for text in [*shown[:-1], whole]:
                 yield from self._record(text, first + at, masks[at] if after == at + 1 == at + len(shown) else -1)
             at = after
         self.next_line = first + at
 
-    def _whole(self, text: str, data: bytes, lines: list[tuple[int, int]], after: int) -> tuple[str, int]:
+    def _whole(self, text: str, data: bytes, edges: list[int], after: int) -> tuple[str, int]:
         """The text with the lines that are its rest, and the number of the first line behind them."""
-        limit = min(len(lines), after + _MOST_JOINED)
+        limit = min(len(edges) - 1, after + _MOST_JOINED)
         width = len(text)
         while after < limit and (width == self._width or unfinished(text)):
-            rest = next(iter(texts(data[slice(*lines[after])])), "")
+            rest = next(iter(texts(data[edges[after] : edges[after + 1]])), "")
             if not rest.strip() or begins(rest) or self._peeler.peel(rest).wrapped:
                 break
             text, width, after = joined(text, rest), len(rest), after + 1
@@ -107,7 +112,7 @@ class _Reading:
     def _record(self, text: str, number: int, mask: int) -> Iterator[Fact]:
         """`mask` tells whom it concerns; -1: that is to be found out."""
         peeled = self._peeler.peel(text)
-        who, stamp = merged(self._source.who, peeled.who) if peeled.wrapped else self._source.who, peeled.stamp
+        who, stamp = merged(self._source.who, peeled.who), peeled.stamp
         parts = split(peeled.text)
         for part in parts:
             if part is not peeled.text:
@@ -118,18 +123,23 @@ class _Reading:
             yield from self._feed(line, mask if len(parts) == 1 else -1)
 
     def _feed(self, line: Line, mask: int) -> Iterator[Fact]:
-        for bit, (name, reader) in enumerate(self._readers):
-            woken = mask >> bit & 1 if mask >= 0 else any(text in line.text for text in reader.wakes)
-            if woken or self._listening >> bit & 1:
-                yield from self._safely(name, partial(reader.feed, line))
-                self._listening = self._listening & ~(1 << bit) | (reader.awake and name not in self._broken) << bit
+        if mask < 0:
+            wanted = (any(text in line.text for text in reader.wakes) for _, reader in self._readers)
+            mask = sum(woken << bit for bit, woken in enumerate(wanted))
+        concerned = mask | self._listening
+        while concerned:
+            bit = (concerned & -concerned).bit_length() - 1
+            concerned &= concerned - 1
+            name, reader = self._readers[bit]
+            yield from self._safely(name, reader.feed, line)
+            self._listening = self._listening & ~(1 << bit) | (reader.awake and name not in self._broken) << bit
 
-    def _safely(self, name: str, give: Callable[[], Iterable[Fact]]) -> Iterator[Fact]:
+    def _safely(self, name: str, give: Callable[..., Iterable[Fact]], *told: Line) -> Iterator[Fact]:
         """A reader that fails is not asked again; the others go on."""
         if name in self._broken:
             return
         try:
-            yield from give()
+            yield from give(*told)
         except Exception as error:
             self._broken.add(name)
             yield Unread(self._source.name, f"the reader of {name} failed: {type(error).__name__}: {error}")

@@ -21,7 +21,7 @@ def _balanced(text: str) -> bool:
     return text.count("(") <= text.count(")") and text.count("[") <= text.count("]")
 
 
-_ENDS: Mapping[str, Callable[[str], bool]] = {
+ENDS: Mapping[str, Callable[[str], bool]] = {
     "Watchdog caught": lambda text: "before timing out" in text,
     "failure detected by watchdog at work": lambda text: re.search(r"completed (?:NCCL )?work: -?\d", text) is not None,
     "Timeout at NCCL work": lambda text: re.search(r"completed NCCL work: -?\d", text) is not None,
@@ -59,7 +59,7 @@ def begins(text: str) -> bool:
 
 def unfinished(text: str) -> bool:
     """It is of a kind that has an end, and has not come to it."""
-    return any(mark in text and not whole(text) for mark, whole in _ENDS.items())
+    return any(mark in text and not whole(text) for mark, whole in ENDS.items())
 
 
 def cut_off(text: str) -> bool:
@@ -78,7 +78,7 @@ def joined(text: str, rest: str) -> str:
 def split(text: str) -> list[str]:
     """The records of a line, which is mostly one."""
     cuts: set[int] = set()
-    if text.find("[", 1) > 0:
+    if "(" in text and text.find("[", 1) > 0:
         cuts.update(found.end() for found in _JOINED[0].finditer(text))
     if "]:" in text:
         cuts.update(found.end() for found in _JOINED[1].finditer(text))
