@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 from suites.diagnose.facts import NOBODY, Fact, Place, Stamp, Who
@@ -19,9 +20,11 @@ _GLOG = re.compile(r"\[?[IWEF](?P<month>\d{1,2})(?P<day>\d\d) (?P<time>\d\d:\d\d
 """How a text begins in the layout of glog, as torch writes it: `[E424 01:11:21.160832730 `, `E0424 01:11:21.160 `."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Line:
-    """Without its wrappers (prefixes of launchers and log collectors, colours), which said `who` and `time`."""
+    """Without its wrappers (prefixes of launchers and log collectors, colours), which said `who` and `time`.
+
+    Nobody changes one; frozen, each of the many would take longer to make."""
 
     text: str
     number: int
@@ -67,7 +70,13 @@ def _glog(text: str) -> Stamp | None:
 
 def merged(known: Who, told: Who) -> Who:
     """What is known of somebody, completed by what is told; `told` wins where both say something."""
-    if told == NOBODY:
-        return known
+    if known is NOBODY:
+        return told
+    return known if told == NOBODY else _completed(known, told)
+
+
+@lru_cache(4096)
+def _completed(known: Who, told: Who) -> Who:
+    """A log has many lines of few speakers."""
     fields = {name: value for name in Who.__slots__ if (value := getattr(told, name)) is not None}
     return replace(known, **fields)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from suites.diagnose.evidence.line import merged, yearless
 from suites.diagnose.evidence.names import HOST
@@ -58,12 +58,17 @@ _OWN_RANK = re.compile(r"\[rank(\d{1,7})\]:")
 _NUMBERED = re.compile("|".join(pattern.replace("?P<rank>", "?:") for pattern in _LABELS.values()))
 _LOST_ESCAPES = re.compile(r"^\[\d{1,2}m|\[0m(?!\w)")
 _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates[^\n]*)?")
+_BARE = re.compile(r"[A-Za-z][^\s:]*:\S")
+"""Such as NCCL's host:pid:tid. A wrapper that begins with a word has a blank behind it, or a colon and a blank."""
+_STAMP = re.compile(
+    r"(?P<second>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d+))?.*?"
+    r"(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?$"
+)
 _NUMBERS = frozenset(("rank", "pid", "local_rank"))
 _TIMES = frozenset(("time", "day"))
 
 
-@dataclass(frozen=True, slots=True)
-class Peeled:
+class Peeled(NamedTuple):
     """What is left of a line, and what its wrappers told."""
 
     text: str
@@ -141,7 +146,10 @@ class Peeler:
         return bool(found and own and found["rank"] != own[1])
 
     def _label(self, text: str) -> re.Match[str] | None:
-        return next((found for label in self._labels if (found := label.match(text))), None)
+        for label in self._labels:
+            if found := label.match(text):
+                return found
+        return None
 
     def peel(self, text: str) -> Peeled:
         text, stamp = _from_docker(text) if text.startswith(_DOCKER) else (text, None)
@@ -150,6 +158,8 @@ class Peeler:
             text = _LOST_ESCAPES.sub("", text)
         who, labelled = NOBODY, False
         for _ in range(_MOST):
+            if _BARE.match(text):
+                break
             label = None if labelled else self._label(text)
             found = label or _wrapper(text)
             if not found or not found.end():
@@ -180,15 +190,26 @@ def _unwrapped(line: str) -> str:
 def _wrapper(text: str) -> re.Match[str] | None:
     first = text[:1]
     kind = "digit" if first.isdecimal() else "letter" if first.isalpha() else first
-    return next((found for one in _KINDS.get(kind, ()) if (found := one.match(text))), None)
+    for one in _KINDS.get(kind, ()):
+        if found := one.match(text):
+            return found
+    return None
 
 
 def _told(found: re.Match[str], who: Who) -> Who:
-    told: dict[str, Any] = {}
-    for name, value in found.groupdict().items():
-        if value is not None and name not in _TIMES:
-            told[name] = int(value) if name in _NUMBERS else value
-    return merged(who, Who(**told)) if told else who
+    told = found.groupdict()
+    for name in _TIMES:
+        told.pop(name, None)
+    return merged(who, _named(tuple(told.items()))) if told else who
+
+
+@lru_cache(4096)
+def _named(told: Iterable[tuple[str, str | None]]) -> Who:
+    """Few speakers stand before the many lines of a log."""
+    fields: dict[str, Any] = {
+        name: int(value) if name in _NUMBERS else value for name, value in told if value is not None
+    }
+    return Who(**fields)
 
 
 def _time_of(found: re.Match[str]) -> Stamp | None:
@@ -196,18 +217,23 @@ def _time_of(found: re.Match[str]) -> Stamp | None:
     return yearless(told["day"], "%b %d %H:%M:%S") if told.get("day") else _stamp(told.get("time"))
 
 
+@lru_cache(4096)
+def _whole_seconds(stamp: str) -> float:
+    return datetime.fromisoformat(stamp).replace(tzinfo=UTC).timestamp()
+
+
 def _stamp(stamp: str | None) -> Stamp | None:
-    if stamp is None:
+    """Without a zone as if it were UTC."""
+    found = _STAMP.match(stamp) if stamp is not None else None
+    if stamp is None or found is None:
         return None
     try:
-        moment = datetime.strptime(stamp[:19].replace("T", " "), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+        seconds = _whole_seconds(found["second"])
     except ValueError:
         return None
-    rest = stamp[19:]
-    zone = re.search(r"([+-])(\d\d):?(\d\d)$", rest)
-    fraction = re.match(r"[.,](\d+)", rest)
-    seconds = moment.timestamp() + (float("0." + fraction[1]) if fraction else 0.0)
-    if zone:
-        shift = int(zone[2]) * 3600 + int(zone[3]) * 60
-        seconds -= shift if zone[1] == "+" else -shift
-    return Stamp(seconds, zoned=zone is not None or rest.endswith("Z"))
+    if found["fraction"]:
+        seconds += float("0." + found["fraction"])
+    if found["sign"]:
+        shift = int(found["hours"]) * 3600 + int(found["minutes"]) * 60
+        seconds -= shift if found["sign"] == "+" else -shift
+    return Stamp(seconds, zoned=found["sign"] is not None or stamp.endswith("Z"))
