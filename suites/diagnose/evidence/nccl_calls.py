@@ -12,10 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
-from suites.diagnose.facts import Call, Fact, Group, Identity, Signature, Who
+from suites.diagnose.facts import NOBODY, Call, Fact, Group, Identity, Signature, Who
 
 _RANK = re.compile(r"comm (?P<comm>0x[0-9a-f]{1,16}) rank (?P<rank>\d{1,9}) n[rR]anks (?P<size>\d{1,9})\b")
 _ID = re.compile(r" commId (?P<id>0x[0-9a-f]{1,16})")
@@ -66,17 +67,25 @@ class Communicator:
     """Numbers that so far only messages have had."""
     skipped: int = 0
     """How many of them there were before the last collective: those are none that all ranks count."""
+    _speaker: Who = NOBODY
+    """Who spoke last, and as which rank."""
+    _who: Who = NOBODY
 
     def who(self, speaker: Who) -> Who:
-        return speaker if self.rank is None else replace(speaker, group=self.key, group_rank=self.rank)
+        if self.rank is None:
+            return speaker
+        if speaker is not self._speaker:
+            self._speaker, self._who = speaker, replace(speaker, group=self.key, group_rank=self.rank)
+        return self._who
 
     def next(self, number: int) -> int:
         """The number of a call that NCCL numbers so. On one node newer versions always say 0, and calls that are
         grouped at the very beginning do so too: then the order in the file counts."""
         self.ordinal |= number == 0 == self.number
         self.number = number
-        self.skipped += sum(one < number for one in self.alone)
-        self.alone = {one for one in self.alone if one > number}
+        if self.alone:
+            self.skipped += sum(one < number for one in self.alone)
+            self.alone = {one for one in self.alone if one > number}
         return (self.last.seq or 0) + 1 if self.ordinal and self.last is not None else number - self.skipped
 
     def send(self, number: int, call: Call, peer: int) -> None:
@@ -101,12 +110,12 @@ class Communicators:
 
     def read(self, line: Line) -> Iterable[Fact]:
         if "opCount " in line.text and (found := _COLL.search(line.text)):
-            yield from self._call(found, line)
-        elif "comm 0x" in line.text and (found := _RANK.search(line.text)):
+            return self._call(found, line)
+        if "comm 0x" in line.text and (found := _RANK.search(line.text)):
             if " Destroy COMPLETE" in line.text or " Abort COMPLETE" in line.text:
-                yield from self._ended(found["comm"], line)
-            else:
-                yield from self._begun(found, line)
+                return self._ended(found["comm"], line)
+            return self._begun(found, line)
+        return ()
 
     def _begun(self, found: re.Match[str], line: Line) -> Iterable[Fact]:
         # One that was split off says its own commId in some versions only, and in others its parent's.
@@ -151,13 +160,7 @@ class Communicators:
             yield Group(mine.key, line.place(), size=size or None, guessed=True)
         number, is_message = int(found["number"], 16), op in ("send", "recv")
         seq = None if is_message else mine.next(number)
-        signature = Signature(
-            op,
-            int(found["count"]),
-            _name(_DTYPES, int(found["dtype"])),
-            _name(_OPERATORS, int(found["operator"])) if op in _REDUCING else None,
-            int(found["root"]) if op in _ROOTED else None,
-        )
+        signature = _signature(op, found["count"], found["dtype"], found["operator"], found["root"])
         call = Call(mine.who(line.who), line.place(), mine.key, seq, signature)
         if is_message:
             mine.send(number, call, int(found["root"]))
@@ -180,6 +183,18 @@ class Communicators:
 
 def _process(line: Line) -> Process:
     return line.who.host, line.who.pid
+
+
+@lru_cache(4096)
+def _signature(op: str, count: str, dtype: str, operator: str, root: str) -> Signature:
+    """A job calls few different things, many times."""
+    return Signature(
+        op,
+        int(count),
+        _name(_DTYPES, int(dtype)),
+        _name(_OPERATORS, int(operator)) if op in _REDUCING else None,
+        int(root) if op in _ROOTED else None,
+    )
 
 
 def _name(names: tuple[str, ...], number: int) -> str:

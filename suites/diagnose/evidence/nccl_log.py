@@ -35,16 +35,17 @@ class NcclLog:
     def feed(self, line: Line) -> Iterable[Fact]:
         said = speech(line)
         told = said.line if said else line
-        calls = list(self._communicators.read(told))
-        found: list[Fact] = [*calls, *self._setup.read(told, warns=bool(said and said.warns))]
+        found = [*self._communicators.read(told), *self._setup.read(told, warns=said is not None and said.warns)]
         if said:
             # Evidence is the line as it stands, its prefix included.
-            place = line.place()
             texts = self._warned if said.warns else self._mentioned
-            found += [_at(fact, place) for fact in texts.feed(told)]
+            found += [_at(fact, line.place()) for fact in texts.feed(told)]
             if said.warns and not found:
                 found += self._not_understood(told)
-            found += self._hear(said.line.who, line, verbose="opCount " in line.text)
+            heard = told.who, "opCount " in line.text
+            if heard not in self._heard:
+                self._heard.add(heard)
+                found += self._hear(told.who, line, verbose=heard[1])
         return found
 
     def end(self) -> Iterable[Fact]:
@@ -58,9 +59,8 @@ class NcclLog:
             yield Unread(line.file, f"a warning in line {line.number} that is not known here: {line.text[:200]}")
 
     def _hear(self, who: Who, line: Line, *, verbose: bool) -> Iterable[Fact]:
-        """Whose log it is, once, and once more when it is found to tell of calls."""
-        if (who.host or who.pid) and (who, verbose) not in self._heard:
-            self._heard.add((who, verbose))
+        """Whose log it is: once, and once more when it is found to tell of calls."""
+        if who.host or who.pid:
             yield Seen(Place(line.file, line.number), "NCCL log", who, verbose=verbose)
 
 

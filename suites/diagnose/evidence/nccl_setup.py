@@ -33,6 +33,8 @@ _ADDRESS = re.compile(r"(?:Bootstrap ?: Using |OOB )(?:interface )?[\w.@-]{1,32}
 _LOOPBACK = re.compile(r"(?:Bootstrap|NET(?:/Socket)?) ?: Using (?:interface )?(?:\[0\])?lo:127\.")
 _REFUSED = re.compile(r"[Cc]onnect.{0,160}(?:refused|timed? ?out|timeout)", re.IGNORECASE)
 _LINK = re.compile(r"\+ (?P<kind>PCI|NET|NVL)\[(?P<rate>[\d.]{1,12})\]")
+_MARKS = re.compile(r"NCCL version |Using network |NET/|NCCL_|lo:127\.|\+ PCI\[|GPU Direct RDMA Disabled for GPU")
+"""One of them is in all of these texts."""
 _LEAST_PCI = 0.6
 """GB/s: less than that no link of a card is; a bridge that a hypervisor made up says so."""
 
@@ -51,6 +53,10 @@ class Setup:
     """Hosts with a card that is too far from a GPU to read its memory: that is how they are built."""
 
     def read(self, line: Line, *, warns: bool) -> Iterable[Fact]:
+        """`warns` where the line is a warning."""
+        return self._read(line, warns=warns) if warns or _MARKS.search(line.text) else ()
+
+    def _read(self, line: Line, *, warns: bool) -> Iterable[Fact]:
         yield from self._settings(line)
         if _LOOPBACK.search(line.text):
             self._loopback.setdefault(line.who.host, line)

@@ -9,7 +9,8 @@ The forms are those of ncclDebugLog in NCCL's src/debug.cc. May import: facts, l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Who
@@ -19,12 +20,14 @@ _PREFIX = re.compile(
     r"(?:(?<![\w.-])(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}):(?P<thread>\d{1,10}) )?"
     r"(?:\[(?P<device>\d{1,4})\] )?"
     r"(?:(?<![\w./+-])[\w./+-]{1,300}:\d{1,6} )?(?:\(\w{1,80}\) )?"
-    r"(?P<name>NCCL )?(?P<level>INFO|WARN|TRACE) (?P<words>.*)"
+    r"(?P<name>NCCL )?(?P<level>INFO|WARN|TRACE) $"
 )
+_LEVEL = re.compile(r"(?P<level>INFO|WARN|TRACE) (?P<words>.*)")
+_LONGEST_PREFIX = 1000
+"""More than _PREFIX can match."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """What a process says: `line` is without the prefix, and its `who` is the speaker."""
 
     line: Line
@@ -33,12 +36,22 @@ class Speech:
 
 def speech(line: Line) -> Speech | None:
     """The line as NCCL's; None where it is not."""
-    found = _PREFIX.search(line.text)
+    level = _LEVEL.search(line.text)
+    told = _speaker(line.text[: level.start("words")][-_LONGEST_PREFIX:]) if level else None
+    if level is None or told is None:
+        return None
+    who = merged(line.who, told)
+    return Speech(Line(level["words"], line.number, line.file, who, line.time), level["level"] == "WARN")
+
+
+@lru_cache(4096)
+def _speaker(prefix: str) -> Who | None:
+    """Whom a prefix names, its level included; None where it is not NCCL's. A log has few, before many lines."""
+    found = _PREFIX.search(prefix)
     if found is None or not (found["name"] or found["thread"]):
         return None
-    told = Who(
+    return Who(
         host=found["host"] or None,
         pid=int(found["pid"]) if found["pid"] else None,
         device=f"gpu{int(found['device'])}" if found["device"] else None,
     )
-    return Speech(replace(line, text=found["words"], who=merged(line.who, told)), found["level"] == "WARN")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.diagnose.evidence import nccl_log
+from suites.diagnose.evidence.line import Line
+from suites.diagnose.evidence.nccl_speaker import speech
 from suites.diagnose.evidence.nccl_texts import ROWS
-from suites.diagnose.facts import Call, Fact, Group, Identity, Level, Seen, Setting, Signature, Trouble, Who
+from suites.diagnose.facts import NOBODY, Call, Fact, Group, Identity, Level, Seen, Setting, Signature, Trouble, Who
 from tests.suites.diagnose.evidence.feeding import fed, only
 
 FORMS = (
@@ -36,6 +40,42 @@ def test_who_warns_is_told_in_every_form(form: str) -> None:
     (trouble,) = troubles(text)
     assert (trouble.who.host, trouble.who.pid, trouble.who.device) == ("node01", 4711, "gpu2")
     assert trouble.place.text == text.strip()
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "who"),
+    [
+        (
+            "node01:4711:4720 [2] NCCL INFO ",
+            "WARN ncclx NCCL WARN Cuda failure",
+            Who(host="node01", pid=4711, device="gpu2"),
+        ),
+        ("step 3 NCCL WARN ", "node01:4711:4720 [2] NCCL INFO Cuda failure", NOBODY),
+        ("x" * 5000 + " node01:4711:4720 [2] NCCL WARN ", "a", Who(host="node01", pid=4711, device="gpu2")),
+        ("x" * 5000 + ":4711:4720 [2] NCCL WARN ", "a", Who(device="gpu2")),
+        ("x" * 5000 + "NCCL WARN ", "a", NOBODY),
+    ],
+)
+def test_the_first_level_of_a_line_is_its_speakers(before: str, words: str, who: Who) -> None:
+    said = speech(Line(before + words, 1, "job.log"))
+    assert said is not None
+    assert (said.line.text, said.line.who, said.warns) == (words, who, before.endswith("WARN "))
+
+
+def test_words_of_a_level_alone_are_not_nccls() -> None:
+    assert speech(Line("[2] trainer WARN loss is nan", 1, "job.log")) is None
+    assert speech(Line("node01:4711:4720 [2] NCCL says nothing", 1, "job.log")) is None
+
+
+def test_each_line_has_its_own_speaker() -> None:
+    wrapped = Line("node01:4711:4720 [2] NCCL INFO a", 1, "job.log", Who(rank=5))
+    for line, who in (
+        (wrapped, Who(5, "node01", 4711, "gpu2")),
+        (replace(wrapped, who=Who(rank=6)), Who(6, "node01", 4711, "gpu2")),
+    ) * 2:
+        said = speech(line)
+        assert said is not None
+        assert said.line.who == who
 
 
 WARNINGS = [
