@@ -84,7 +84,8 @@ class Kept:
             yield from calls.latest
 
     def _add_call(self, call: Call, numbered: Numbered) -> None:
-        calls = self._calls.setdefault((call.who, call.group), _Calls())
+        of = call.who, call.group
+        calls = self._calls.get(of) or self._calls.setdefault(of, _Calls())
         if call.state == "pending":
             calls.pending.setdefault(call.seq, numbered)
             return
