@@ -33,7 +33,9 @@ _ADDRESS = re.compile(r"(?:Bootstrap ?: Using |OOB )(?:interface )?[\w.@-]{1,32}
 _LOOPBACK = re.compile(r"(?:Bootstrap|NET(?:/Socket)?) ?: Using (?:interface )?(?:\[0\])?lo:127\.")
 _REFUSED = re.compile(r"[Cc]onnect.{0,160}(?:refused|timed? ?out|timeout)", re.IGNORECASE)
 _LINK = re.compile(r"\+ (?P<kind>PCI|NET|NVL)\[(?P<rate>[\d.]{1,12})\]")
-_MARKS = re.compile(r"NCCL version |Using network |NET/|NCCL_|lo:127\.|\+ PCI\[|GPU Direct RDMA Disabled for GPU")
+_MARKS = re.compile(
+    r"NCCL version |Using network |NET/|NCCL_|Bootstrap ?: |lo:127\.|\+ PCI\[|GPU Direct RDMA Disabled for GPU"
+)
 """One of them is in all of these texts."""
 _LEAST_PCI = 0.6
 """GB/s: less than that no link of a card is; a bridge that a hypervisor made up says so."""

@@ -24,7 +24,7 @@ def log(
     over = f" opcode=0 len=0 vendor err 129 (Recv){f' hca {card}' if card else ''}"
     said = [
         (0.0, f"NCCL INFO Bootstrap : Using eth0:192.0.2.{host}<0>"),
-        (0.0, f"NCCL INFO NET/IB : Using {cards} [RO]; OOB eth0:192.0.2.{host}<0>"),
+        (0.0, f"NCCL INFO NET/IB : Using {cards} [RO]"),
         *((second, text.format(peer) + over) for second, peer in failed),
     ]
     lines = [f"2026-03-01T10:00:{second:09.6f} node0{host}:7{host}:8{host} [0] {text}\n" for second, text in said]
