@@ -11,7 +11,8 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -103,13 +104,17 @@ class Recorder:
 
     def enter(self, call: CallTag, group: int, program: int, frame: int) -> Record:
         """A call begins."""
+        return self.begin(call.word, call.count, call.sequence, group, program, frame)
+
+    def begin(self, word: int, count: int, sequence: int, group: int, program: int, frame: int) -> Record:
+        """A call begins, whose tag is taken apart already."""
         with self._lock:
             number = self._take_number()
         if number % (ring.RECORDS // 2) == 1:
             self._read_clocks(ring.LATEST_AT)
         at = _place(number)
         ring.NUMBER.pack_into(self.memory, at, 0)
-        fields = (call.word, call.count, group, call.sequence, program, 0, frame, 0)
+        fields = (word, count, group, sequence, program, 0, frame, 0)
         ring.RECORD.pack_into(self.memory, at, 0, self._ticks(), 0, *fields)
         ring.NUMBER.pack_into(self.memory, at, number)
         return Record(self.memory, at, self._ticks)
@@ -176,6 +181,24 @@ class Record:
         name = next(ended, "interrupted") if error else "done"
         _ENDED.pack_into(self._memory, self._at + _LEFT_AT, self._ticks())
         _STEP.pack_into(self._memory, self._at + _OUTCOME_AT, ring.OUTCOMES.index(name))
+
+
+@contextmanager
+def unless_broken_off(record: Record) -> Iterator[None]:
+    """Around the first part of a call: it goes on afterwards, unless something breaks it off."""
+    try:
+        yield
+    except BaseException as error:
+        record.leave(error)
+        raise
+
+
+@contextmanager
+def left(record: Record) -> Iterator[None]:
+    """Around the last part of a call."""
+    with unless_broken_off(record):
+        yield
+    record.leave(None)
 
 
 def _place(number: int) -> int:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collectives import native
+from collectives import native, ring
 from tests.leftovers import RunSpace, until
 
 OPSDIST = (sys.executable, "-m", "opsdist_cli")
@@ -66,6 +67,16 @@ class Perf:
         stat = Path(f"/proc/{self.ranks()[0]}/stat").read_text()
         return int(stat.rpartition(")")[2].split()[1])
 
+    def rings(self) -> dict[int, bytes]:
+        """What the ranks have recorded until now (the run needs -v)."""
+        found = {}
+        for rank, pid in self.ranks().items():
+            for entry in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(OSError):
+                    if ring.NAME in os.readlink(entry):
+                        found[rank] = _snapshot(entry)
+        return found
+
     def until_row(self, size: int) -> None:
         """Wait for a row of the table."""
         self.until(lambda: re.search(rf"^ +{size} ", self.stdout, re.MULTILINE) is not None, f"the row of {size} bytes")
@@ -85,6 +96,14 @@ class Perf:
 
     def culprits(self) -> list[int | None]:
         return [culprit.get("rank") for culprit in self.record["verdict"]["culprits"]]
+
+
+def _snapshot(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return ring.snapshot(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -56,8 +56,8 @@ class Backend(Protocol):
         address: str | None = None,
         recorder: Recorder | None = None,
     ) -> Communicator:
-        """Join the world. `address` is where this host is reached by others; `recorder` is where calls are recorded, by
-        a backend that does. Raises RendezvousError."""
+        """Join the world. `address` is where this host is reached by others; `recorder` is where calls are recorded.
+        Raises RendezvousError."""
 
 
 def backend_named(name: str) -> Backend:

@@ -124,6 +124,7 @@ def time_foreign(
     batch: int,
     before: tuple[int, tuple[int, ...]] | None,
     stamps: Any,
+    record: tuple[Any, int, list[tuple[int, int, int, int, int]], tuple[int, int, int, int, int]] | None = None,
     /,
 ) -> int:
     """Call the C function at an address with the arguments of `calls` in turn, `iterations` times in all.
@@ -131,6 +132,8 @@ def time_foreign(
     `batch` iterations are a sample, an incomplete batch too; `before` (address and arguments) is called before each.
     `stamps`, a writable int64 buffer of shape (samples, 2), gets entry and exit of each sample in nanoseconds of
     CLOCK_MONOTONIC. Arguments are at most 12 integers or addresses. The interpreter's lock is released meanwhile.
+    `record` has each call recorded: the ring, the number of the first, what those of `calls` are recorded as, in turn,
+    and what `before` is.
     Returns the first return code that is not 0, at which it stops, or 0. Raises ValueError, TypeError, BufferError.
     """
 

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collectives import native
+from collectives import native, ring
+from collectives.binding import resolve
+from collectives.logbook import Logbook
+from collectives.recorder import Recorder
+from collectives.ringreader import read
 
 pytestmark = pytest.mark.skipif(native.core() is None, reason=f"no native core: {native.unavailable()}")
 
@@ -75,6 +79,31 @@ def test_the_first_code_that_is_not_zero_ends_it(who: str) -> None:
     assert len(failing.calls) == 2
 
 
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_calls_are_recorded_with_their_numbers(batch: int) -> None:
+    book = Logbook("mpi world", 0, [0, 1], Recorder(0, 2))
+    data = np.zeros(2, np.int32)
+    call, barrier = (
+        book.entry(resolve(name, 0, 2, array, array), "sum") for name, array in (("allreduce", data), ("barrier", None))
+    )
+    seen: list[tuple[str | None, str]] = []
+
+    def note(number: int) -> int:
+        entries = read(bytes(book.recorder.memory)).entries
+        seen.append((entries[-1].collective, entries[-1].outcome))
+        return 42 if number == 5 else 0
+
+    spy, before = Spy(note), Spy()
+    record = (book.recorder.memory, 7, [call.label(0), call.label(0)], barrier.label(0))
+    into = stamps(-(-6 // batch))
+    assert core().time_foreign(spy.address, [(), ()], 6, batch, (before.address, ()), into, record) == 42
+    assert seen == [("allreduce", "under way")] * 5
+    found = read(bytes(book.recorder.memory)).entries
+    assert [entry.sequence for entry in found] == [*range(7, 7 + len(found))]
+    assert [entry.collective for entry in found].count("barrier") == len(before.calls)
+    assert [entry.outcome for entry in found] == ["done"] * (len(found) - 1) + ["interrupted"]
+
+
 def test_an_empty_loop_is_one() -> None:
     nothing, _ = core().foreign_functions()
     into = stamps(4)
@@ -111,6 +140,12 @@ def test_a_copy_follows_a_call_that_went_well(code: int) -> None:
         ((1, ((),), 1, 1, None, stamps(1)), TypeError),
         ((1, [()], 1, 1, 7, stamps(1)), TypeError),
         ((1, [()], 1, 1, (1, [1]), stamps(1)), ValueError),
+        ((1, [()], 1, 1, None, stamps(1), 7), TypeError),
+        ((1, [()], 1, 1, None, stamps(1), (bytearray(99), 1, [(0,) * 5], None)), ValueError),
+        ((1, [()], 1, 1, None, stamps(1), (bytes(ring.LENGTH), 1, [(0,) * 5], None)), BufferError),
+        ((1, [()], 1, 1, None, stamps(1), (bytearray(ring.LENGTH), 1, [], None)), ValueError),
+        ((1, [()], 1, 1, None, stamps(1), (bytearray(ring.LENGTH), 1, [(0,) * 4], None)), TypeError),
+        ((1, [()], 1, 1, (1, ()), stamps(1), (bytearray(ring.LENGTH), 1, [(0,) * 5], None)), TypeError),
     ],
 )
 def test_refused_before_anything_is_called(arguments: Any, error: type[Exception]) -> None:

@@ -6,13 +6,11 @@ import os
 import re
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from collectives import ring
-from collectives.ringreader import RecorderError, read
+from collectives.ringreader import read
 from opsdist_cli.recording import keep
 from opsdist_cli.screen import Screen
 from suites.diagnose.evidence.rings import moving
@@ -25,24 +23,9 @@ from tests.perf_process import ENDLESS, Perf, perf
 RANKS = 3
 
 
-def rings(run: Perf) -> dict[int, bytes]:
-    """As they are now, by what the agent holds."""
-    found = {}
-    for entry in Path(f"/proc/{run.agent()}/fd").iterdir():
-        with suppress(OSError, RecorderError):
-            if ring.NAME in os.readlink(entry):
-                descriptor = os.open(entry, os.O_RDONLY)
-                try:
-                    data = ring.snapshot(descriptor)
-                finally:
-                    os.close(descriptor)
-                found[read(data).rank] = data
-    return found
-
-
 def waiting(run: Perf, ranks: Sequence[int]) -> bool:
     """Whether these are in calls, and nobody has moved for a moment."""
-    found = rings(run)
+    found = run.rings()
     waits = {rank: read(data).entries[-1].outcome == "under way" for rank, data in found.items()}
     return all(waits.get(rank) for rank in ranks) and not moving(found)
 

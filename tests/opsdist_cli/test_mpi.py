@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from collectives.ringreader import read
 from tests.collectives.backends.mpi_processes import needs_mpi
 from tests.leftovers import RunSpace, until
 from tests.perf_process import PROMISED, SMALL, Perf, perf
@@ -30,7 +31,13 @@ def pids(space: RunSpace, words: str) -> list[int]:
 
 def in_transfer(run: Perf) -> dict[int, int]:
     run.until_row(4096)
+    run.until(lambda: all(map(_sends_much, run.rings().values())), "transfers that take a while")
     return run.ranks()
+
+
+def _sends_much(data: bytes) -> bool:
+    """Whether the rank has begun to transfer what the second row is of."""
+    return any(entry.collective == "allreduce" and (entry.bytes or 0) >= 64 << 20 for entry in read(data).entries)
 
 
 @pytest.mark.parametrize("sync", ["each", "none"])
@@ -81,6 +88,9 @@ def test_a_rank_killed_in_a_transfer_is_named(space: RunSpace) -> None:
         assert run.code() == 3
     assert (run.record["verdict"]["class"], run.culprits()) == ("crashed", [1])
     assert "SIGKILL" in run.record["verdict"]["explanation"]
+    assert run.record["verdict"]["collective"]["group"] == "mpi world"
+    assert run.record["verdict"]["collective"]["op"] in ("allreduce", "barrier")
+    assert {place["rank"] for place in run.record["verdict"]["positions"]} == {0, 1}
     assert run.record["results"][0]["out_of_place"]["iterations"] > 0
     # mpiexec's own opinion is not asked.
     assert "BAD TERMINATION" not in run.stderr
@@ -92,6 +102,7 @@ def test_a_rank_stopped_in_a_transfer_is_named_although_the_others_are_busy_wait
         assert run.code() == 3
     assert (run.record["verdict"]["class"], run.culprits()) == ("stuck", [1])
     assert "stopped" in run.record["verdict"]["explanation"]
+    assert run.record["verdict"]["collective"]["group"] == "mpi world"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,11 @@ def test_a_lost_rank_is_named(space: RunSpace, fault: str) -> None:
     with perf(space, *SMALL, "--timeout", "3s", "--inject", f"{fault}:rank=1", *GLOO) as run:
         assert run.code() == 3, run.stderr
     assert run.culprits() == [1]
+    verdict = run.record["verdict"]
+    assert verdict["collective"]["group"] == "gloo world"
+    places = {place["rank"]: place for place in verdict["positions"]}
+    assert places[0]["op"] == verdict["collective"]["op"]
+    assert places[0]["seq"] == verdict["collective"]["seq"]
     space.gone(5)
 
 

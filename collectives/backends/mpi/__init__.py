@@ -26,10 +26,11 @@ from collectives.binding import check_group, check_pair, check_writeable, common
 from collectives.communicator import Call, Stamps, Sync, Work, nothing, timed
 from collectives.dtypes import Array, dtype_named
 from collectives.errors import LibraryError, MismatchError, RendezvousError, UsageError
+from collectives.logbook import Entry, Label, Logbook
 from collectives.native import core
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
-from collectives.recorder import Recorder
+from collectives.recorder import Record, Recorder, unless_broken_off
 from collectives.rendezvous import Store
 from collectives.segments import remove, segments
 
@@ -41,8 +42,8 @@ class MpiWork:
     """Requests under way. MPI moves data only when it is asked, so `done` and `wait` are what drives it; and it wants
     all ranks to start a call, or all to run it."""
 
-    def __init__(self, library: Library, bound: Bound) -> None:
-        self._library, self._bound = library, bound
+    def __init__(self, library: Library, bound: Bound, record: Record) -> None:
+        self._library, self._bound, self._record = library, bound, record
         self._number = len(bound.starts)
         self._requests = np.zeros(self._number * library.request_bytes, np.uint8)
         self._statuses = np.zeros(self._number * library.status_bytes, np.uint8)
@@ -58,9 +59,11 @@ class MpiWork:
     def done(self) -> bool:
         if not self._done:
             addresses = (self._requests.ctypes.data, self._flag.ctypes.data, self._statuses.ctypes.data)
-            self._library.check(self._test(self._number, *addresses), f"waiting for {self._bound.name}")
+            with unless_broken_off(self._record):
+                self._library.check(self._test(self._number, *addresses), f"waiting for {self._bound.name}")
             if self._flag[0]:
                 _copy(self._bound)
+                self._record.leave(None)
                 self._done = True
         return self._done
 
@@ -81,8 +84,8 @@ class MpiCall:
     algorithm = LIBRARY
     why = "the library chooses"
 
-    def __init__(self, owner: MpiCommunicator, bound: Bound) -> None:
-        self._owner, self._bound = owner, bound
+    def __init__(self, owner: MpiCommunicator, bound: Bound, entry: Entry) -> None:
+        self._owner, self._bound, self._entry = owner, bound, entry
         self._function = owner.mpi.function(bound.name, len(bound.words))
         self._words = _unsigned(bound.words)
         self._latest: MpiWork | None = None
@@ -91,14 +94,17 @@ class MpiCall:
 
     def run(self) -> None:
         self._refuse_busy()
-        if code := self._function(*self._words):
-            self._owner.mpi.check(code, self._bound.name)
-        if self._bound.copy:
-            _copy(self._bound)
+        with self._entry.made():
+            if code := self._function(*self._words):
+                self._owner.mpi.check(code, self._bound.name)
+            if self._bound.copy:
+                _copy(self._bound)
 
     def start(self) -> Work:
         self._refuse_busy()
-        self._latest = MpiWork(self._owner.mpi, self._bound)
+        record = self._entry.begin(self._entry.frame())
+        with unless_broken_off(record):
+            self._latest = MpiWork(self._owner.mpi, self._bound, record)
         return self._latest
 
     def time(self, iterations: int, sync: Sync, batch: int = 1, rotation: Sequence[Call] = ()) -> Stamps:
@@ -115,9 +121,17 @@ class MpiCall:
         stamps = np.zeros((-(-iterations // batch), 2), np.int64)
         words = [each for _, each in entries]
         barrier = self._owner.barrier_entry() if sync == "each" else None
-        code = native.time_foreign(entries[0][0], words, iterations, batch, barrier, stamps)
+        book, frame = self._owner.book, self._entry.frame()
+        first = book.count(iterations * (2 if barrier else 1))
+        labels = [call.label(frame) for call in calls]
+        record = book.recorder.memory, first, labels, self._owner.barrier_label(frame)
+        code = native.time_foreign(entries[0][0], words, iterations, batch, barrier, stamps, record)
         self._owner.mpi.check(code, self._bound.name)
         return stamps
+
+    def label(self, frame: int) -> Label:
+        """What the native core records it as, called from there."""
+        return self._entry.label(frame)
 
     def entry(self) -> tuple[int, tuple[int, ...]]:
         """What the native core calls: an address and words."""
@@ -150,8 +164,8 @@ class MpiCommunicator:
     transport = "mpi"
     registered = 0
 
-    def __init__(self, library: Library, comm: Any, close: Callable[[], None]) -> None:
-        self.mpi = library
+    def __init__(self, library: Library, comm: Any, close: Callable[[], None], book: Logbook) -> None:
+        self.mpi, self.book = library, book
         timing = "" if core() else "; iterations are timed in Python, for want of the native core"
         self.library = f"{library.name}, {library.path}{timing}"
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
@@ -182,12 +196,13 @@ class MpiCommunicator:
         binding = resolve(
             collective, self.rank, self.size, send, recv, operator, root, send_counts, recv_counts, groups
         )
-        return MpiCall(self, bind(self.mpi, self._comm, binding, send, recv, operator))
+        bound = bind(self.mpi, self._comm, binding, send, recv, operator)
+        return MpiCall(self, bound, self.book.entry(binding, operator))
 
     def send(self, array: Array, peer: int) -> None:
         """Send to `peer`, which must call recv. Raises UsageError, LibraryError."""
         data = self._bytes(array, peer)
-        with self._errors():
+        with self._errors(), self.book.message(array, peer, sent=True).made():
             self._comm.Send([data, self.mpi.mpi.BYTE], dest=peer, tag=TAG)
 
     def recv(self, array: Array, peer: int) -> None:
@@ -195,7 +210,7 @@ class MpiCommunicator:
         check_writeable("recv", array)
         data, mpi = self._bytes(array, peer), self.mpi.mpi
         status = mpi.Status()
-        with self._errors():
+        with self._errors(), self.book.message(array, peer, sent=False).made():
             # Looked at first: too long a message makes some libraries end the process.
             self._comm.Probe(source=peer, tag=TAG, status=status)
             length = status.Get_count(mpi.BYTE)
@@ -216,7 +231,7 @@ class MpiCommunicator:
         check_group(members, self.rank, self.size)
         with self._errors():
             comm = self._comm.Create_group(self._comm.Get_group().Incl(members))
-        return MpiCommunicator(self.mpi, comm, comm.Free)
+        return MpiCommunicator(self.mpi, comm, comm.Free, self.book.child(members))
 
     def barrier(self) -> None:
         self._barrier.run()
@@ -224,6 +239,9 @@ class MpiCommunicator:
     def barrier_entry(self) -> tuple[int, tuple[int, ...]]:
         """The barrier, as the native core calls it."""
         return self._barrier.entry()
+
+    def barrier_label(self, frame: int) -> Label:
+        return self._barrier.label(frame)
 
     def overhead(self, iterations: int) -> Stamps:
         native = core()
@@ -311,7 +329,8 @@ class MpiBackend:
             if world.Get_size() == 1:  # then nobody is waited for, and the library cleans up
                 mpi.Finalize()
             raise
-        return MpiCommunicator(library, world.Dup(), mpi.Finalize)
+        book = Logbook(f"{self.name} world", placement.rank, range(placement.world_size), recorder)
+        return MpiCommunicator(library, world.Dup(), mpi.Finalize, book)
 
 
 BACKEND = MpiBackend()

@@ -33,6 +33,7 @@ from collectives.backends.torch.memory import (
 )
 from collectives.dtypes import DTYPES, OPERATORS
 from collectives.errors import RendezvousError, ResourceError
+from collectives.logbook import Logbook
 from collectives.ops import COLLECTIVES
 from collectives.placement import Placement
 from collectives.recorder import Recorder
@@ -112,7 +113,8 @@ class TorchBackend:
         pids = {rank: member["pid"] for rank, member in enumerate(world) if member["node"] == placement.node}
         link = Link(group, prefixed, placement.rank, range(size), pids, timeout, here, self.name)
         library = f"torch {torch.__version__}, {self.describe()}, {torch._C.__file__}"
-        return TorchCommunicator(self, dist, link, memory, library, "world")
+        book = Logbook(f"{self.name} world", placement.rank, range(size), recorder)
+        return TorchCommunicator(self, dist, link, memory, library, book)
 
 
 _HOST = "127.0.0.1"

@@ -18,6 +18,8 @@ from collectives.binding import check_group, check_pair, check_writeable, common
 from collectives.communicator import Call, Stamps, Sync, Work, nothing, timed
 from collectives.dtypes import Array, name_of
 from collectives.errors import UsageError
+from collectives.logbook import Entry, Logbook
+from collectives.recorder import Record, left, unless_broken_off
 
 _LOOK_SECONDS = 50e-6
 """Between two looks at a work that is waited for with a time limit: torch's own wait with one may give up the call."""
@@ -45,8 +47,8 @@ class Library(Protocol):
 class TorchWork:
     """A call under way in torch's own threads, or on a device."""
 
-    def __init__(self, call: TorchCall, works: Sequence[Any]) -> None:
-        self._call, self._works = call, list(works)
+    def __init__(self, call: TorchCall, works: Sequence[Any], record: Record) -> None:
+        self._call, self._works, self._record = call, list(works), record
         self._fetched = False
 
     @property
@@ -60,7 +62,8 @@ class TorchWork:
                 return False
             time.sleep(_LOOK_SECONDS)
         if not self._fetched:
-            self._call.complete(self._works)
+            with left(self._record):
+                self._call.complete(self._works)
             self._fetched = True
         return True
 
@@ -76,8 +79,8 @@ class TorchCall:
     algorithm = LIBRARY
     why = "the library chooses"
 
-    def __init__(self, owner: TorchCommunicator, issue: Issue, buffers: Buffers) -> None:
-        self._owner, self._issue, self.buffers = owner, issue, buffers
+    def __init__(self, owner: TorchCommunicator, issue: Issue, buffers: Buffers, entry: Entry) -> None:
+        self._owner, self._issue, self.buffers, self._entry = owner, issue, buffers, entry
         self._latest: TorchWork | None = None
 
     def run(self) -> None:
@@ -87,18 +90,36 @@ class TorchCall:
         if self._latest and not self._latest.done:
             raise UsageError("this call is still under way: wait for its work before it is started again")
         self.buffers.upload()
-        self._latest = TorchWork(self, self._owner.link.guarded(self._issue))
+        record = self._entry.begin(self._entry.frame())
+        with unless_broken_off(record):
+            self._latest = TorchWork(self, self._owner.link.guarded(self._issue), record)
         return self._latest
 
     def time(self, iterations: int, sync: Sync, batch: int = 1, rotation: Sequence[Call] = ()) -> Stamps:
         calls = [self, *(call for call in rotation if isinstance(call, TorchCall))]
-        runs, finish = [call.go for call in calls], self._owner.memory.synchronize
+        runs, records, frame = [call.go for call in calls], list[Record](), self._entry.frame()
         for call in calls:
             call.buffers.upload()
         self._owner.barrier()
         each = sync == "each"
-        before = self._owner.barrier if each else nothing
-        stamps = self._owner.link.guarded(lambda: timed(runs, iterations, 1 if each else batch, before, finish))
+        batch = 1 if each else batch
+
+        def before() -> None:
+            """A sample is recorded as a whole, from before its time on: on a device calls have no ends of their own."""
+            if each:
+                self._owner.barrier()
+            records.append(self._entry.begin(frame, batch))
+
+        def finish() -> None:
+            self._owner.memory.synchronize()
+            records.pop().leave(None)
+
+        try:
+            stamps = self._owner.link.guarded(lambda: timed(runs, iterations, batch, before, finish))
+        except BaseException as error:
+            for record in records:
+                record.leave(error)
+            raise
         for call in calls:
             call.buffers.download()
         return stamps
@@ -128,12 +149,11 @@ class TorchCommunicator:
 
     registered = 0
 
-    def __init__(self, library: Library, dist: Any, link: Link, memory: Memory, loaded: str, name: str) -> None:
+    def __init__(self, library: Library, dist: Any, link: Link, memory: Memory, loaded: str, book: Logbook) -> None:
         self._library, self._dist, self.link, self.memory = library, dist, link, memory
         self.rank, self.size = link.rank, len(link.ranks)
         self.library, self.transport = loaded, library.name
-        self._name = name
-        self._children: dict[tuple[int, ...], int] = {}
+        self._book = book
         self._barrier: TorchCall | None = None
 
     def allocate(self, count: int, dtype: str) -> Array:
@@ -165,33 +185,35 @@ class TorchCommunicator:
             buffers.recv, self.memory.scratch, self._library.reduce_spares_input, self._library.exchange,
             self.memory.devices,
         )  # fmt: skip
-        return TorchCall(self, CALLS[collective](parts), buffers)
+        return TorchCall(self, CALLS[collective](parts), buffers, self._book.entry(binding, operator))
 
     def send(self, array: Array, peer: int) -> None:
         """Send to `peer`, which must call recv. Raises TransportTimeout, PeerLost, UsageError."""
         check_pair(self.rank, peer, self.size)
-        self._run_pair(array, None, lambda tensors: self.link.group.send([tensors.send], peer, 0))
+        self._run_pair(array, None, peer, lambda tensors: self.link.group.send([tensors.send], peer, 0))
 
     def recv(self, array: Array, peer: int) -> None:
         """Receive from `peer` into `array`. Raises TransportTimeout, PeerLost, UsageError."""
         check_writeable("recv", array)
         check_pair(peer, self.rank, self.size)
-        self._run_pair(None, array, lambda tensors: self.link.group.recv([tensors.recv], peer, 0))
+        self._run_pair(None, array, peer, lambda tensors: self.link.group.recv([tensors.recv], peer, 0))
 
-    def _run_pair(self, send: Array | None, recv: Array | None, issue: Callable[[Buffers], Any]) -> None:
+    def _run_pair(self, send: Array | None, recv: Array | None, peer: int, issue: Callable[[Buffers], Any]) -> None:
         if reason := self._library.lacks("sendrecv", name_of(common_dtype(send, recv)), "sum"):
             raise UsageError(reason)
         buffers = self.memory.buffers(send, recv)
-        TorchCall(self, lambda: (issue(buffers),), buffers).run()
+        array = send if send is not None else recv
+        assert array is not None
+        entry = self._book.message(array, peer, sent=send is not None)
+        TorchCall(self, lambda: (issue(buffers),), buffers, entry).run()
 
     def group(self, ranks: Sequence[int]) -> TorchCommunicator:
         """A group of its own in torch; its members connect. Raises TransportTimeout, PeerLost too."""
         members = tuple(ranks)
         check_group(members, self.rank, self.size)
         self.link.check()
-        number = self._children[members] = self._children.get(members, -1) + 1
-        name, parent = f"{self._name}/{members}#{number}", self.link
-        store = self._dist.PrefixStore(name, parent.store)
+        book, parent = self._book.child(members), self.link
+        store = self._dist.PrefixStore(book.name, parent.store)
         rank = members.index(self.rank)
         group = parent.guarded(
             lambda: joined(
@@ -199,7 +221,7 @@ class TorchCommunicator:
             )
         )
         link = replace(parent, group=group, store=store, rank=rank, ranks=[parent.ranks[member] for member in members])
-        return TorchCommunicator(self._library, self._dist, link, self.memory, self.library, name)
+        return TorchCommunicator(self._library, self._dist, link, self.memory, self.library, book)
 
     def barrier(self) -> None:
         if self._barrier is None:

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "record.h"
+
 enum { WORDS = 12 };
 
 typedef uintptr_t Word;
@@ -23,11 +25,29 @@ typedef int (*Function)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Wo
 typedef struct {
     Function function;
     Word words[WORDS];
+    od_names names; /* what it is called in the ring of records */
+    uint64_t signature, count;
 } Call;
+
+/* Where calls are recorded, or NULL, and the number that the next one has in its group. */
+typedef struct {
+    od_ring_of_records *ring;
+    uint32_t sequence;
+} Book;
 
 static inline int invoke(const Call *call) {
     const Word *w = call->words;
     return call->function(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
+}
+
+static inline od_record *enter(Book *book, const Call *call) {
+    od_call recorded = {call->signature, call->count, book->sequence++};
+    return od_enter(book->ring, &call->names, &recorded);
+}
+
+/* Outcomes as in collectives/ring.py: done, or interrupted. */
+static inline void leave(const Book *book, od_record *record, int code) {
+    od_leave(book->ring, record, code ? 5 : 1);
 }
 
 static inline int64_t now(void) {
@@ -37,23 +57,35 @@ static inline int64_t now(void) {
 }
 
 /* `number` calls in turn, `iterations` of them in all; `batch` make a sample, an incomplete batch too. `before`, if any,
- * stands before every sample. Stops at the first code that is not 0, and returns it. */
-static int measure(const Call *calls, size_t number, int64_t iterations, int64_t batch, const Call *before,
+ * stands before every sample. Stops at the first code that is not 0, and returns it. The first call of a sample is
+ * recorded before its time begins, and the last one's end after it: where each call is a sample, no record is timed. */
+static int measure(const Call *calls, size_t number, int64_t iterations, int64_t batch, const Call *before, Book *book,
                    int64_t *stamps) {
     size_t turn = 0;
     for (int64_t done = 0; done < iterations; stamps += 2) {
         int64_t stop = iterations - done < batch ? iterations : done + batch;
-        int code = before ? invoke(before) : 0;
+        int code = 0;
+        if (before) {
+            od_record *record = enter(book, before);
+            code = invoke(before);
+            leave(book, record, code);
+        }
         if (code)
             return code;
+        od_record *record = enter(book, &calls[turn]);
         stamps[0] = now();
-        for (; done < stop; done++) {
+        for (;;) {
             code = invoke(&calls[turn]);
-            if (code)
-                return code;
             turn = turn + 1 == number ? 0 : turn + 1;
+            if (code || ++done == stop)
+                break;
+            leave(book, record, code);
+            record = enter(book, &calls[turn]);
         }
         stamps[1] = now();
+        leave(book, record, code);
+        if (code)
+            return code;
     }
     return 0;
 }
@@ -104,12 +136,50 @@ static Call *fill_all(Word function, PyObject *list, Py_ssize_t number) {
     return calls;
 }
 
+/* What a call is recorded as: (group, program, frame, signature, count). False with an exception set. */
+static bool label(Call *call, PyObject *told) {
+    unsigned long long signature, count;
+    od_names *names = &call->names;
+    if (!PyTuple_Check(told))
+        return PyErr_SetString(PyExc_TypeError, "what a call is recorded as: a tuple"), false;
+    if (!PyArg_ParseTuple(told, "IIIKK", &names->group, &names->program, &names->frame, &signature, &count))
+        return false;
+    call->signature = signature, call->count = count;
+    return true;
+}
+
+/* Where and as what to record: (ring, number of the first call, what the calls are recorded as, and what stands before
+ * them). False with an exception set; else `ring` is to be released. */
+static bool open_book(Book *book, Py_buffer *ring, PyObject *told, Call *calls, Py_ssize_t number, Call *before) {
+    PyObject *memory, *labels, *label_before;
+    if (!PyTuple_Check(told))
+        return PyErr_SetString(PyExc_TypeError, "where to record: a tuple or None"), false;
+    if (!PyArg_ParseTuple(told, "OIO!O", &memory, &book->sequence, &PyList_Type, &labels, &label_before))
+        return false;
+    if (PyList_Size(labels) != number)
+        return PyErr_SetString(PyExc_ValueError, "as many calls are recorded as there are"), false;
+    for (Py_ssize_t index = 0; index < number; index++)
+        if (!label(&calls[index], PyList_GetItem(labels, index)))
+            return false;
+    if (before && !label(before, label_before))
+        return false;
+    if (PyObject_GetBuffer(memory, ring, PyBUF_WRITABLE))
+        return false;
+    if (ring->len < (Py_ssize_t)sizeof(od_ring_of_records)) {
+        PyBuffer_Release(ring);
+        return PyErr_SetString(PyExc_ValueError, "a ring of records is longer"), false;
+    }
+    book->ring = ring->buf;
+    return true;
+}
+
 PyObject *od_time_foreign(PyObject *module, PyObject *arguments) {
     (void)module;
     unsigned long long function, before_function = 0;
     long long iterations, batch;
-    PyObject *list, *before, *before_words = NULL, *into;
-    if (!PyArg_ParseTuple(arguments, "KO!LLOO", &function, &PyList_Type, &list, &iterations, &batch, &before, &into))
+    PyObject *list, *before, *before_words = NULL, *into, *record = Py_None;
+    if (!PyArg_ParseTuple(arguments, "KO!LLOO|O", &function, &PyList_Type, &list, &iterations, &batch, &before, &into,
+                          &record))
         return NULL;
     Call first;
     if (before != Py_None) {
@@ -129,15 +199,19 @@ PyObject *od_time_foreign(PyObject *module, PyObject *arguments) {
     if (stamps.itemsize != sizeof(int64_t) || stamps.len / (Py_ssize_t)(2 * sizeof(int64_t)) != samples) {
         PyErr_Format(PyExc_ValueError, "stamps must hold %lld entries and exits of 8 bytes each", samples);
     } else {
-        Call *calls = fill_all((Word)function, list, number);
-        if (calls) {
+        Call *calls = fill_all((Word)function, list, number), *barrier = before_words ? &first : NULL;
+        Book book = {NULL, 0};
+        Py_buffer ring;
+        if (calls && (record == Py_None || open_book(&book, &ring, record, calls, number, barrier))) {
             int code;
             Py_BEGIN_ALLOW_THREADS
-            code = measure(calls, (size_t)number, iterations, batch, before_words ? &first : NULL, stamps.buf);
+            code = measure(calls, (size_t)number, iterations, batch, barrier, &book, stamps.buf);
             Py_END_ALLOW_THREADS
-            free(calls);
+            if (book.ring)
+                PyBuffer_Release(&ring);
             result = PyLong_FromLong(code);
         }
+        free(calls);
     }
     PyBuffer_Release(&stamps);
     return result;

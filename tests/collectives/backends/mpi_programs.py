@@ -183,7 +183,7 @@ def timing(comm: MpiCommunicator) -> None:
             assert [int(each[0]) for each in sets] == [comm.size**3, comm.size**2, comm.size**2]
             assert ((stamps[:, 1] - stamps[:, 0]) > 0).all()
             assert len(comm.overhead(5)) == 5
-            assert "native core" in MpiCommunicator(comm.mpi, comm._comm, lambda: None).library or core
+            assert "native core" in MpiCommunicator(comm.mpi, comm._comm, lambda: None, comm.book).library or core
 
 
 def errors(comm: MpiCommunicator) -> None:
