@@ -52,10 +52,10 @@ class Supervisor:
     _phase: str = "start"
     """Before ranks run."""
     _awaited: str = ""
+    """The type of answer that agents owe."""
     _answer_seconds: float = 0.0
     _answer_by: float = 0.0
     """When an answer is too late; whoever says what it is at has more time."""
-    """The type of answer that agents owe."""
     _roll: Roll = field(default_factory=Roll)
     _store: str | None = None
     """Where the ranks meet, once somebody serves it."""
