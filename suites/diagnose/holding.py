@@ -6,11 +6,12 @@ May import: case, and what a case is made of.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from suites.diagnose.case import Case
 from suites.diagnose.facts import Call, Level
 from suites.diagnose.graph import Wait
+from suites.diagnose.people import SPEAKERS
 from suites.diagnose.standing import Standing
 from suites.diagnose.verdict import At
 from suites.diagnose.waits import blockers, members
@@ -104,15 +105,26 @@ def may_be_another(case: Case, number: int) -> bool:
     return person.rank is None and any(not person.group_ranks.keys() & other.group_ranks.keys() for other in heard)
 
 
-def in_one_log(case: Case, waiting: set[int]) -> bool:
-    """Whether what tells of those who wait stands in logs of several ranks."""
+def shared_logs(case: Case, waiting: Set[int]) -> frozenset[str]:
+    """Logs in which several of those who wait tell of it."""
     by_file: dict[str, set[int]] = defaultdict(set)
     for table in case.table.values():
         for person, standing in table.items():
             for one in standing.pending or standing.latest[-1:]:
                 if person in waiting and one.place.line is not None:
                     by_file[one.place.file].add(person)
-    return any(len(people) > 1 for people in by_file.values())
+    return frozenset(file for file, people in by_file.items() if len(people) > 1)
+
+
+def write_there(case: Case, absent: Set[int], waiting: Set[int], logs: Set[str]) -> bool:
+    """Whether all of these ranks write to those logs, as far as can be told: something of them is in one, or they have
+    numbers between those of ranks that do."""
+    heard = {
+        case.people.number(fact.who) for fact in case.facts if isinstance(fact, SPEAKERS) and fact.place.file in logs
+    }
+    ranks = [rank for one in waiting if (rank := case.people.persons[one].rank) is not None]
+    between = range(min(ranks, default=0), max(ranks, default=0))
+    return all(one in heard or case.people.persons[one].rank in between for one in absent)
 
 
 def held_before(oldest: Call | None, standing: Standing) -> bool:

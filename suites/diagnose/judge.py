@@ -20,11 +20,12 @@ from suites.diagnose.holding import (
     hangs,
     held_before,
     how_held,
-    in_one_log,
     may_be_another,
     operation_at,
     own_call,
+    shared_logs,
     untold,
+    write_there,
 )
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.paths import in_common
@@ -199,14 +200,18 @@ def _unlike(case: Case) -> Verdict | None:
 def _unheard(case: Case) -> Verdict | None:
     """In a log that ranks share, only those without a word are left; fewer than those that are heard to wait.
 
-    Where each rank has a file of its own, a file that is not there proves nothing against anybody.
+    Where each rank has a file of its own, a file that is not there proves nothing against anybody. Nor does a log of
+    one host against the ranks of others: more than a third of all must be known to write there.
     """
     absent, waiting = case.unseen, case.waits.waiters
     if any(may_be_another(case, one) for one in absent):
         return None
-    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure or not in_one_log(case, waiting):
+    if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure:
         return None
-    verdict = _blamed(case, absent, case.waits.unseen, "likely" if 2 * len(absent) < len(waiting) else "hypothesis")
+    logs, share = shared_logs(case, waiting), 2 * len(absent) - len(waiting)
+    if not logs or (share > 0 and not write_there(case, absent, waiting, logs)):
+        return None
+    verdict = _blamed(case, absent, case.waits.unseen, "likely" if share < 0 else "hypothesis")
     return verdict and replace(
         verdict, suspects=frozenset(), explanation=f"{verdict.explanation}. There is no evidence of "
         f"{verb(absent, 'it', 'them')}: all that can be said is that all others are there",

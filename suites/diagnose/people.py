@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from suites.diagnose.facts import Call, Ended, Fact, Group, Identity, Raised, Seen, Setting, Stack, Track, Trouble, Who
 
-_SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
+SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
+"""Facts of what somebody prints or writes."""
 WORLD = "0"
 """Group of everybody, as torch names it."""
 UNNAMED = "default"
@@ -92,7 +93,7 @@ def meet(facts: Sequence[Fact]) -> People:
     for fact in facts:
         for who in named(fact):
             book.join(who)
-        if isinstance(fact, _SPEAKERS) and (keys := list(_keys(fact.who))):
+        if isinstance(fact, SPEAKERS) and (keys := list(_keys(fact.who))):
             speakers[fact.place.file].add(keys[0])
     for key, group in groups.items():
         for number in range(len(group.ranks or ()) or group.size or group.least or 0):
@@ -238,12 +239,13 @@ def _find_devices(people: People) -> None:
 
 
 def _widen_world(book: _Book, groups: dict[str, Group]) -> None:
-    """All ranks that are known are of the world."""
-    last = max(book.ranks(), default=-1)
+    """All ranks that are known are of the world, and it has no fewer than any group."""
+    known = max(book.ranks(), default=-1) + 1
+    number = max((known, *(len(group.ranks or ()) or group.size or group.least or 0 for group in groups.values())))
     for key, group in groups.items():
         if group.ranks is None and not group.size and (key in _WORLD or group.name in _WORLD):
-            groups[key] = replace(group, least=max(group.least or 0, last + 1))
-            for rank in range(last + 1):
+            groups[key] = replace(group, least=number)
+            for rank in range(number):
                 book.join(Who(rank, group=key, group_rank=rank))
 
 

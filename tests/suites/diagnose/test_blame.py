@@ -11,6 +11,7 @@ from suites.diagnose.facts import (
     Fact,
     Frame,
     Group,
+    Identity,
     Level,
     Place,
     Raised,
@@ -84,6 +85,45 @@ def test_the_only_member_without_a_word_is_missing_unless_it_may_be_one_that_is_
     done = Call(elsewhere, Place("job.log", 20), "dp", 3, Signature("barrier"), "done")
     told = in_one_log(done)
     assert (told.name, told.culprits) == ("undecided", frozenset())
+
+
+def heard(size: int, *ranks: int) -> list[Fact]:
+    """Those ranks of a group of so many wait, by one log."""
+    calls = [Call(Who(rank), Place("job.log", 10 + rank), "g", 7, Signature("barrier"), "pending") for rank in ranks]
+    return [Group("g", Place("job.log", 2), ranks=tuple(range(size))), *calls]
+
+
+@pytest.mark.parametrize(
+    ("size", "ranks", "name", "confidence"),
+    [
+        (4, (0, 1, 3), "missing", "likely"),
+        (3, (0, 1), "missing", "hypothesis"),
+        (4, (0, 3), "missing", "hypothesis"),
+        (8, (0, 1, 2, 3), "undecided", "hypothesis"),
+        (8, (4, 5, 6, 7), "undecided", "hypothesis"),
+    ],
+)
+def test_the_log_of_one_host_proves_nothing_against_the_ranks_of_others(
+    size: int, ranks: tuple[int, ...], name: str, confidence: str
+) -> None:
+    told = verdict(*heard(size, *ranks))
+    silent = frozenset(range(size)) - set(ranks)
+    assert (told.name, told.confidence) == (name, confidence)
+    assert (told.culprits, told.suspects) == ((silent, frozenset()) if name == "missing" else (frozenset(), silent))
+
+
+def test_ranks_that_write_to_the_log_of_those_who_wait_are_missed_in_it() -> None:
+    greetings = [Identity(Who(rank, host="node1", pid=70 + rank), Place("job.log", rank)) for rank in (2, 3)]
+    assert verdict(*heard(4, 0, 1)).name == "undecided"
+    told = verdict(*heard(4, 0, 1), *greetings)
+    assert (told.name, told.confidence, told.culprits) == ("missing", "hypothesis", {2, 3})
+
+
+def test_the_world_has_no_fewer_ranks_than_any_group() -> None:
+    calls = [Call(Who(rank), Place("job.log", rank), "0", 7, Signature("barrier"), "pending") for rank in range(4)]
+    assert (verdict(*calls).name, verdict(*calls).suspects) == ("joined", frozenset())
+    told = verdict(*calls, Group("comm 1", Place("job.log", 1), size=8))
+    assert (told.name, told.suspects) == ("undecided", {4, 5, 6, 7})
 
 
 def test_a_setting_is_of_the_host_that_its_process_is_known_to_be_on() -> None:
