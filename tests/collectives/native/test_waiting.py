@@ -20,8 +20,9 @@ from tests.collectives.inproc_world import run_threads
 from tests.collectives.native import native_world
 from tests.leftovers import until
 
-ALLOWED = 0.050
-"""Seconds of CPU for a second of waiting."""
+ALLOWED = 0.250
+"""Seconds of CPU for a second of waiting, where who spins takes all of it. On a busy machine 5 ms are
+usual on one host and 30 to 50 between two, and 67 were seen: how little it is, is a benchmark's to say."""
 
 
 @pytest.mark.parametrize("nodes", [(0, 0), (0, 1)], ids=["one host", "two hosts"])
