@@ -1,6 +1,6 @@
 """Who is who: what evidence calls by rank, by process, or by a rank in a group, brought together as people of one job.
 
-May import: facts.
+May import: facts, worldwide.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.facts import Call, Ended, Fact, Group, Identity, Raised, Seen, Setting, Stack, Track, Trouble, Who
+from suites.diagnose.worldwide import worldwide
 
 SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
 """Facts of what somebody prints or writes."""
@@ -102,6 +103,9 @@ def meet(facts: Sequence[Fact]) -> People:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
     _widen_world(book, groups)
+    for key in worldwide(facts, groups, max(book.ranks(), default=-1) + 1):
+        if not book.contradicts(key):
+            _number_by(book, key)
     people = book.people(groups, notes)
     _find_devices(people)
     for file, told in speakers.items():
@@ -193,6 +197,11 @@ class _Book:
     def ranks(self) -> list[int]:
         return [key[1] for key in self._parent if isinstance(key, tuple) and key[0] == "rank"]
 
+    def contradicts(self, group: str) -> bool:
+        """Whether any of its members is known to be another rank of the world than of it."""
+        members = [key for key in self._parent if isinstance(key, tuple) and key[:2] == ("group", group)]
+        return any(_is_rank(root := self._root(key)) and root != ("rank", key[2]) for key in members)
+
     def people(self, groups: dict[str, Group], notes: list[str]) -> People:
         numbers: dict[Hashable, int] = {}
         by_root: dict[Hashable, Person] = {}
@@ -263,6 +272,6 @@ def _take_world(book: _Book, groups: dict[str, Group], notes: list[str]) -> None
 
 
 def _number_by(book: _Book, group: str) -> None:
-    keys = [key for key in book._parent if isinstance(key, tuple) and key[0] == "group" and key[1] == group]
+    keys = [key for key in book._parent if isinstance(key, tuple) and key[:2] == ("group", group)]
     for key in keys:
         book.same(("rank", key[2]), key)
