@@ -93,6 +93,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class World:
+    """The job has so many ranks, as its start tells."""
+
+    size: int
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """All that `who` names is one and the same."""
 
@@ -361,8 +369,8 @@ class Unread:
 
 
 Fact = (
-    Group | Identity | Call | Track | Waiting | Absent | Disagreement | Trouble | Ended | Stack | Raised | Setting
-    | HostAddress | Seen | Moving | JustBegun | Unread
+    Group | World | Identity | Call | Track | Waiting | Absent | Disagreement | Trouble | Ended | Stack | Raised
+    | Setting | HostAddress | Seen | Moving | JustBegun | Unread
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from suites.diagnose.case import Case
 from suites.diagnose.complaints import Complaint
-from suites.diagnose.facts import Class, Ended, Level, Seen, Stack, Subject, Unread, Who
+from suites.diagnose.facts import Class, Ended, Level, Seen, Stack, Subject, Unread, Who, World
 from suites.diagnose.graph import Wait, ends, reaching
 from suites.diagnose.holding import (
     common_call,
@@ -290,7 +290,7 @@ def _undecided(case: Case) -> Verdict:
     waiting, unseen = case.waits.waiters | complaining(case), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
     suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone)
-    if not case.facts or not any(not isinstance(fact, Seen | Unread) for fact in case.facts):
+    if not case.facts or not any(not isinstance(fact, Seen | Unread | World) for fact in case.facts):
         text = "no evidence of any rank was found"
     elif suspects:
         text = (

@@ -6,10 +6,24 @@ May import: facts, worldwide.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from suites.diagnose.facts import Call, Ended, Fact, Group, Identity, Raised, Seen, Setting, Stack, Track, Trouble, Who
+from suites.diagnose.facts import (
+    Call,
+    Ended,
+    Fact,
+    Group,
+    Identity,
+    Raised,
+    Seen,
+    Setting,
+    Stack,
+    Track,
+    Trouble,
+    Who,
+    World,
+)
 from suites.diagnose.worldwide import worldwide
 
 SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
@@ -102,7 +116,7 @@ def meet(facts: Sequence[Fact]) -> People:
             if group.ranks:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
-    _widen_world(book, groups)
+    _widen_world(book, groups, {fact.size for fact in facts if isinstance(fact, World)})
     for key in worldwide(facts, groups, max(book.ranks(), default=-1) + 1):
         if not book.contradicts(key):
             _number_by(book, key)
@@ -247,14 +261,16 @@ def _find_devices(people: People) -> None:
             people._numbers[key] = found[0]
 
 
-def _widen_world(book: _Book, groups: dict[str, Group]) -> None:
-    """All ranks that are known are of the world, and it has no fewer than any group."""
+def _widen_world(book: _Book, groups: dict[str, Group], told: Set[int]) -> None:
+    """All ranks that are known are of the world, and it has no fewer than any group. `told` are the sizes that it is
+    said to have: what is said of several jobs, or is less than what is seen, does not count."""
     known = max(book.ranks(), default=-1) + 1
-    number = max((known, *(len(group.ranks or ()) or group.size or group.least or 0 for group in groups.values())))
+    least = max((known, *(len(group.ranks or ()) or group.size or group.least or 0 for group in groups.values())))
+    size = max(told) if len(told) == 1 and max(told) >= least else None
     for key, group in groups.items():
         if group.ranks is None and not group.size and (key in _WORLD or group.name in _WORLD):
-            groups[key] = replace(group, least=number)
-            for rank in range(number):
+            groups[key] = replace(group, size=size, least=least)
+            for rank in range(size or least):
                 book.join(Who(rank, group=key, group_rank=rank))
 
 

@@ -50,6 +50,7 @@ LINE_READERS: Mapping[str, str] = {
     "kernel": "suites.diagnose.evidence.kernel:Kernel",
     "identities": "suites.diagnose.evidence.identities:Identities",
     "launchers": "suites.diagnose.evidence.launchers:ROWS",
+    "sizes of jobs": "suites.diagnose.evidence.world:WorldSizes",
 }
 """name -> "module:name" of a LineReader's class, or of a table of known texts."""
 

@@ -23,6 +23,7 @@ from suites.diagnose.facts import (
     Track,
     Trouble,
     Who,
+    World,
 )
 from suites.diagnose.judge import judge
 from suites.diagnose.verdict import Verdict
@@ -124,6 +125,23 @@ def test_the_world_has_no_fewer_ranks_than_any_group() -> None:
     assert (verdict(*calls).name, verdict(*calls).suspects) == ("joined", frozenset())
     told = verdict(*calls, Group("comm 1", Place("job.log", 1), size=8))
     assert (told.name, told.suspects) == ("undecided", {4, 5, 6, 7})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name", "silent"),
+    [((4,), "joined", set()), ((5,), "missing", {4}), ((8,), "undecided", {4, 5, 6, 7}), ((5, 8), "joined", set())],
+    ids=["all there", "one of five", "half of them", "of several jobs"],
+)
+def test_a_job_has_as_many_ranks_as_its_start_tells(sizes: tuple[int, ...], name: str, silent: set[int]) -> None:
+    calls = [Call(Who(rank), Place("job.log", rank), "0", 7, Signature("barrier"), "pending") for rank in range(4)]
+    told = verdict(*calls, *(World(size, Place("job.log", 1)) for size in sizes))
+    assert (told.name, told.culprits | told.suspects) == (name, silent)
+    assert told.confidence == ("hypothesis" if len(sizes) > 1 or name == "undecided" else "likely")
+
+
+def test_a_size_that_is_less_than_what_is_seen_is_not_the_jobs() -> None:
+    calls = [Call(Who(rank), Place("job.log", rank), "0", 7, Signature("barrier"), "pending") for rank in (0, 1, 3)]
+    assert verdict(*calls, World(2, Place("job.log", 1))).culprits == {2}
 
 
 def test_a_setting_is_of_the_host_that_its_process_is_known_to_be_on() -> None:
