@@ -80,8 +80,8 @@ def decisive_call(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> A
     return At(first.group, first.seq, first.op) if first and first.group is not None else None
 
 
-def complaining(case: Case) -> set[int]:
-    return {c.person for c in case.complaints if c.person is not None and c.level in (Level.TIMEOUT, Level.CASCADE)}
+def complaining(case: Case, *levels: Level) -> set[int]:
+    return {c.person for c in case.complaints if c.person is not None and c.level in levels}
 
 
 def common_call(case: Case) -> At | None:

@@ -156,7 +156,11 @@ def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:
     about = tuple(subject for subject in complaint.about if subject.kind != "rank")
     speaker = somebody(case.people, complaint.person) if complaint.person is not None else ""
     text = f"{speaker}: {complaint.what}" if speaker else complaint.what
-    waiting = (case.waits.waiters | complaining(case)) - ranks - ({complaint.person} if about else set())
+    waiting = (
+        (case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE))
+        - ranks
+        - ({complaint.person} if about else set())
+    )
     return Verdict(
         complaint.cause, confidence, text, ranks, about, waiting=frozenset(w for w in waiting if w is not None),
         initiating=complaint, waits=case.waits.sure, at=own_call(case, ranks) or common_call(case),
@@ -204,7 +208,7 @@ def _unheard(case: Case) -> Verdict | None:
     one host against the ranks of others: more than a third of all must be known to write there.
     """
     absent, waiting = case.unseen, case.waits.waiters
-    if any(may_be_another(case, one) for one in absent):
+    if absent & complaining(case, Level.TIMEOUT) or any(may_be_another(case, one) for one in absent):
         return None
     if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure:
         return None
@@ -241,14 +245,14 @@ def _joined(case: Case) -> Verdict | None:
     _, at, everybody_there = min(found, key=lambda one: one[0])
     if case.people.counted(at.group):
         text = f"all {len(everybody_there)} ranks have entered {call(case.people, at)}, and it does not end"
-        return Verdict("joined", "likely", text, waiting=everybody_there, at=at)
+        return Verdict("joined", "likely", text, waiting=everybody_there | case.waits.waiters, at=at)
     if len(everybody_there) % 2:
         return None  # few jobs have an odd number of ranks: more likely there is one that is not heard
     text = (
         f"{everybody(case.people, everybody_there)} have entered {call(case.people, at)}, and it does not end; nothing "
         "tells that there are more"
     )
-    return Verdict("joined", "hypothesis", text, waiting=everybody_there, at=at)
+    return Verdict("joined", "hypothesis", text, waiting=everybody_there | case.waits.waiters, at=at)
 
 
 def _glimpsed(case: Case) -> Verdict | None:
@@ -287,7 +291,7 @@ def _nothing(case: Case) -> Verdict | None:
 
 
 def _undecided(case: Case) -> Verdict:
-    waiting, unseen = case.waits.waiters | complaining(case), case.unseen
+    waiting, unseen = case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
     suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone)
     if not case.facts or not any(not isinstance(fact, Seen | Unread | World) for fact in case.facts):
@@ -324,8 +328,9 @@ def _completed(case: Case, verdict: Verdict) -> Verdict:
     about = verdict.about or (_host(case, verdict.culprits) if verdict.name in _OF_PROCESSES else ())
     own = verdict.initiating.remedy if verdict.initiating else ()
     checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))
+    suspects = frozenset(suspects) - verdict.culprits
     return replace(
-        verdict, suspects=frozenset(suspects) - verdict.culprits, about=about, next_checks=checks,
+        verdict, suspects=suspects, waiting=verdict.waiting - suspects, about=about, next_checks=checks,
     )  # fmt: skip
 
 

@@ -144,6 +144,21 @@ def test_a_size_that_is_less_than_what_is_seen_is_not_the_jobs() -> None:
     assert verdict(*calls, World(2, Place("job.log", 1))).culprits == {2}
 
 
+def test_who_has_waited_in_vain_for_something_untold_is_not_missed_for_its_silence() -> None:
+    def told(level: Level) -> Verdict:
+        return verdict(*heard(4, 0, 1, 2), Trouble(Who(3), Place("job.log", 30), level, "its watchdog did nothing"))
+
+    assert (told(Level.TIMEOUT).name, told(Level.TIMEOUT).suspects) == ("undecided", {3})
+    assert (told(Level.CASCADE).name, told(Level.CASCADE).culprits) == ("missing", {3})
+
+
+def test_all_who_wait_are_victims_and_no_suspect_is_one() -> None:
+    pair = [Call(Who(rank), Place("job.log", rank), "tp", 3, Signature("allreduce"), "pending") for rank in (0, 1)]
+    told = verdict(*pair, *heard(4, 2, 3), *(Seen(Place("job.log", 1), "log", Who(rank)) for rank in range(4)))
+    assert (told.name, told.culprits) == ("joined", frozenset())
+    assert (told.suspects, told.waiting) == ({0, 1}, {2, 3})
+
+
 def test_a_setting_is_of_the_host_that_its_process_is_known_to_be_on() -> None:
     seen = [Seen(Place(f"{rank}.log", 1), "log", Who(rank, host=f"node{rank // 2}")) for rank in range(6)]
     cards = [Setting(Who(rank), Place("job.log", rank), "nccl.devices", f"{rank // 2 == 1}") for rank in range(6)]
