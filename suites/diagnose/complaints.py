@@ -32,6 +32,22 @@ _CONSEQUENCE = re.compile(
     re.IGNORECASE,
 )
 """In the words of an exception: others are why."""
+_RENDEZVOUS = re.compile(r"^Rendezvous\w{1,20}Error$")
+_PROGRAMS = frozenset((
+    "KeyError", "TypeError", "ValueError", "AttributeError", "NameError", "UnboundLocalError", "IndexError",
+    "ImportError", "ModuleNotFoundError", "FileNotFoundError", "NotImplementedError", "SyntaxError",
+))  # fmt: skip
+"""Of the program, whatever word stands in them: `unexpected keyword argument 'timeout'` is no time-out."""
+_OF_SERVICES = re.compile(
+    r"^(?:requests|urllib3?|http|httpx|httpcore|aiohttp|huggingface_hub|botocore|boto3|openai|google|azure|fsspec)\."
+)
+"""Libraries whose peers are servers, and no ranks."""
+_OF_PYTHON = re.compile(r"(?:^|\.)(?:TimeoutError|timeout|BrokenPipeError|Connection\w{0,20}Error)$")
+_AMONG_RANKS = re.compile(
+    r"torch|multiproc|\bray\b|vllm|sglang|deepspeed|megatron|verl|horovod|mpi4py|asyncio|concurrent|zmq|rpc|[cg]loo",
+    re.IGNORECASE,
+)
+"""Files in which processes of a job wait for each other."""
 _LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException"))
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 _OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "kubernetes.oom", "ray.memory"))
@@ -94,7 +110,7 @@ def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
     level = Level.INITIATING
     if fact.error.rpartition(".")[2] in _LEAVING:
         level = Level.TEARDOWN
-    elif _CONSEQUENCE.search(words):
+    elif _RENDEZVOUS.match(fact.error.rpartition(".")[2]) or (_CONSEQUENCE.search(words) and not _is_own(fact)):
         level = Level.CASCADE
     where = f" at {fact.frames[0].file}:{fact.frames[0].line} in {fact.frames[0].function}" if fact.frames else ""
     return Complaint(
@@ -102,6 +118,14 @@ def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
         "crashed" if level == Level.INITIATING else None, (Subject("rank", fact.who),),
         ("the traceback there: what raised it",), order, raised=True,
     )  # fmt: skip
+
+
+def _is_own(fact: Raised) -> bool:
+    """Whether an exception that tells of a time-out or of a connection has nothing to do with other ranks."""
+    if fact.error in _PROGRAMS or _OF_SERVICES.match(fact.error):
+        return True
+    among_ranks = any(_AMONG_RANKS.search(frame.file) for frame in fact.frames)
+    return bool(fact.frames) and not among_ranks and _OF_PYTHON.search(fact.error) is not None
 
 
 def _of_ended(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.suites.diagnose.cases import (
     dump_inputs,
+    framework_inputs,
     hccl_inputs,
     hostile_inputs,
     nccl_inputs,
@@ -13,5 +14,5 @@ from tests.suites.diagnose.cases import (
 
 CASES = (
     *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *hostile_inputs.CASES,
-    *other_inputs.CASES,
+    *other_inputs.CASES, *framework_inputs.CASES,
 )  # fmt: skip
