@@ -29,8 +29,14 @@ _WRAPPERS: Mapping[str, str] = {
     "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",
     "kubectl logs --prefix": r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?",
     "process before a rank": r"\[\d{2,8}\] (?=\[rank\d)",
-    "Ray, vLLM": r"\([A-Za-z_][\w.:]{0,100}(?: [\w=.]{1,40}){0,3} pid=(?P<pid>\d{1,8})"
-    r"(?:, ip=(?P<address>[0-9A-Fa-f.:]{2,45}))?\) ?",
+    # of a world of these alone: with DP or PP in its name its rank is another number
+    "worker of vLLM": r"\((?:Vllm)?Worker[_ ]TP(?P<rank>\d{1,5})(?:_EP\d{1,5})? pid=(?P<pid>\d{1,8})\) ?",
+    "Ray, vLLM": r"\([A-Za-z_][\w.:]{0,100}(?:[ \[]rank=(?P<rank>\d{1,7})\]?)?(?: [\w=.]{1,40}){0,3} "
+    r"pid=(?P<pid>\d{1,8})(?:, ip=(?P<address>[0-9A-Fa-f.:]{2,45}))?\) ?",
+    "vLLM": r"(?:INFO|WARNING|ERROR|CRITICAL) (?P<day>\d\d-\d\d \d\d:\d\d:\d\d) \[?[\w./]{1,99}\.py:\d{1,6}\] ?",
+    "SGLang": rf"\[{_TIME} TP(?P<rank>\d{{1,5}})(?: EP\d{{1,5}})?\] ?",
+    "SGLang, of several worlds": rf"\[{_TIME}(?: [A-Z]{{2,5}}\d{{1,5}}){{1,5}}\] ?",
+    "Determined": rf"\[{_TIME}\] [0-9a-f]{{8}} \|\| (?:\[rank=(?P<rank>\d{{1,7}})\] ?)?",
     "CloudWatch": rf" {{0,4}}\| {_TIME} \| ?",
     "syslog": r"(?P<day>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>[A-Za-z][\w.-]{0,253}) "
     r"(?:python[\d.]{0,6}\[(?P<pid>\d{1,8})\]|[\w./@-]{1,60}(?:\[\d{1,8}\])?): ?",
@@ -86,6 +92,10 @@ class Peeled(NamedTuple):
         return self.labelled or self.time is not None or self.who != NOBODY
 
 
+_WORDS = ("(?P<day>", "(?P<host>", "std", "(?:INFO|")
+"""How patterns begin that are of words."""
+
+
 def _by_first(patterns: Iterable[str]) -> dict[str, tuple[re.Pattern[str], ...]]:
     """Those that may begin with a letter, so that few are tried."""
     compiled = [re.compile(pattern) for pattern in patterns]
@@ -97,7 +107,7 @@ def _by_first(patterns: Iterable[str]) -> dict[str, tuple[re.Pattern[str], ...]]
     for first in samples:
         kinds[first] = tuple(one for one in compiled if _may_begin(one.pattern, first))
     kinds["digit"] = tuple(one for one in compiled if one.pattern.startswith(_TIME))
-    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(("(?P<day>", "(?P<host>", "std")))
+    kinds["letter"] = tuple(one for one in compiled if one.pattern.startswith(_WORDS))
     return kinds
 
 
@@ -214,7 +224,9 @@ def _named(told: Iterable[tuple[str, str | None]]) -> Who:
 
 def _time_of(found: re.Match[str]) -> Stamp | None:
     told = found.groupdict()
-    return yearless(told["day"], "%b %d %H:%M:%S") if told.get("day") else _stamp(told.get("time"))
+    if day := told.get("day"):
+        return yearless(day, "%m-%d %H:%M:%S" if day[0].isdecimal() else "%b %d %H:%M:%S")
+    return _stamp(told.get("time"))
 
 
 @lru_cache(4096)

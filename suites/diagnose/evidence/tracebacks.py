@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.records import begins
-from suites.diagnose.facts import Fact, Frame, Place, Raised, Who
+from suites.diagnose.facts import NOBODY, Fact, Frame, Place, Raised, Who
 
 _BEGINS = "Traceback (most recent call last):"
 _OF_GROUP = "Exception Group Traceback"
@@ -59,6 +59,8 @@ class Tracebacks:
     _follows: set[Who] = field(default_factory=set)
     """Speakers whose next traceback is of what followed from the last."""
     _thrown: dict[Who, str] = field(default_factory=dict)
+    _last: Who = NOBODY
+    """Whose traceback began last. Some loggers put a prefix before the first of its lines only."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
         yield from self._fed(line)
@@ -74,6 +76,7 @@ class Tracebacks:
             self._follows.add(line.who)
         elif _BEGINS in line.text:
             yield from self._close(line.who)
+            self._last = line.who
             self._open[line.who] = _Open(_OF_GROUP in line.text, line.who in self._follows)
             self._follows.discard(line.who)
         elif found := _THROWN.search(line.text[:_MESSAGE]):
@@ -84,8 +87,10 @@ class Tracebacks:
             error = self._thrown.pop(line.who, "std::exception")
             if not _TOLD_BY_OTHERS.search(found["message"]):
                 yield Raised(line.who, line.place(), error, found["message"])
-        elif (within := self._open.get(line.who)) is not None and not _goes_on(within, line):
-            yield from self._close(line.who)
+        else:
+            who = self._last if line.who == NOBODY and NOBODY not in self._open else line.who
+            if (within := self._open.get(who)) is not None and not _goes_on(within, line):
+                yield from self._close(who)
 
     def _close(self, speaker: Who) -> Iterable[Fact]:
         done = self._open.pop(speaker, None)

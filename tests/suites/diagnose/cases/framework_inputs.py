@@ -49,4 +49,16 @@ CASES = (
         for error in ("RendezvousConnectionError: The connection to the C10d store has failed. See inner exception.",
                       "RendezvousClosedError", "RendezvousTimeoutError")
     ),
+    Case("C104 a worker of vLLM", {"job.log": "(Worker_TP0 pid=16) INFO 06-15 11:30:15 [worker.py:44] step\n"
+         + raised("IndexError: index 7 is out of bounds", "(VllmWorker rank=1 pid=17) ERROR 06-15 11:30:16 [exec.py:5] ")
+         + "".join(f"(VllmWorker rank={rank} pid={16 + rank}) {late(rank, 33)}".replace("E131 01:11", "E615 11:45")
+                   for rank in (0, 2, 3))},
+         "crashed", ("rank 1",), ("allreduce", 33), "IndexError"),
+    Case("C104 a scheduler of SGLang, which tells its rank once", {"job.log": "[2026-01-31 02:05:39 TP4] Scheduler hit "
+         "an exception: " + raised("IndexError: index 7 is out of bounds")}, "crashed", ("rank 4",), None,
+         "IndexError"),
+    Case("C104 a trial of Determined", {"job.log": "".join(
+        f"[2026-01-31T02:05:39.1{number}Z] fa88a9df || [rank=2] {line}\n"
+        for number, line in enumerate(raised("ValueError: bad shard").splitlines()))},
+         "crashed", ("rank 2",), None, "ValueError"),
 )  # fmt: skip
