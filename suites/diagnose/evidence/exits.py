@@ -39,8 +39,14 @@ _PATTERNS = (
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
+_CHILDREN = (
+    r"\[rank: (?P<rank>\d{1,9})\] Child process with PID (?P<pid>\d{1,8}) terminated with code (?P<code>-?\d{1,9})",
+    r"Worker proc VllmWorker-(?P<rank>\d{1,9}) died unexpectedly",
+    r"RayWorkerProc rank=\[(?P<ranks>\d[\d, ]{0,2000})\] died unexpectedly",
+)
+"""Those that their parent tells, which is another process of the job: Lightning's launcher, vLLM's executors."""
 _ELASTIC = "torch.distributed.elastic"
-_EXITS = tuple(re.compile(pattern) for pattern in _PATTERNS)
+_EXITS = tuple((re.compile(pattern), pattern in _CHILDREN) for pattern in (*_PATTERNS, *_CHILDREN))
 
 _TIME = re.compile(r"^\s*time\s{1,20}: (?P<time>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)\s*$")
 _BLOCKS = tuple(
@@ -83,6 +89,7 @@ class Exits:
         "exitcode", "srun: error:", "exited on", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE",
         "EXIT STATUS", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL", "Abort(",
         "exited with code", "signal ", _ELASTIC,
+        "Child process with PID", "died unexpectedly",
     )  # fmt: skip
     awake: bool = False
     _torchrun: bool = False
@@ -93,10 +100,11 @@ class Exits:
 
     def feed(self, line: Line) -> Iterable[Fact]:
         self._torchrun = self._torchrun or _ELASTIC in line.text
-        for pattern in _EXITS:
+        for pattern, of_child in _EXITS:
             if found := pattern.search(line.text):
+                speaker = Who(host=line.who.host) if of_child else line.who
                 if not (self._torchrun and line.text.startswith("srun: error:")):
-                    yield from _ended(line, merged(line.who, people(found)), found)
+                    yield from _ended(line, merged(speaker, people(found)), found)
                 return
         for pattern in _BLOCKS:
             if found := pattern.search(line.text):
@@ -137,7 +145,7 @@ def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
     elif code is not None and code < 0:
         number, code = -code, None  # as launchers written in Python tell a signal
     who = replace(who, group=None, group_rank=None)
-    for rank in ranged(told["ranks"]) if told.get("ranks") else (who.rank,):
+    for rank in ranged(told["ranks"].replace(" ", "")) if told.get("ranks") else (who.rank,):
         yield Ended(replace(who, rank=rank), line.place(), code, number)
 
 
