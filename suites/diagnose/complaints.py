@@ -68,7 +68,7 @@ class Complaint:
     about: tuple[Subject, ...]
     remedy: tuple[str, ...]
     order: int
-    """In which it was read."""
+    """In which it stands in the files."""
     end: bool = False
     """A launcher tells it of a process that has left: why, the process itself may have said."""
     raised: bool = False
@@ -89,7 +89,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
     }
     short = {fact.who.host for fact in facts if isinstance(fact, Trouble) and fact.known_as in _OUT_OF_MEMORY}
     found = []
-    for order, fact in enumerate(facts):
+    for order, fact in enumerate(_as_written(facts)):
         match fact:
             case Trouble():
                 found.append(_of_trouble(fact, people, order))
@@ -98,6 +98,13 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
     return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
+
+
+def _as_written(facts: Sequence[Fact]) -> list[Trouble | Raised | Ended]:
+    """What can be complained of. Readers that wait for more tell late what stands early in a file."""
+    said = [fact for fact in facts if isinstance(fact, Trouble | Raised | Ended)]
+    files = {name: number for number, name in enumerate(dict.fromkeys(fact.place.file for fact in said))}
+    return sorted(said, key=lambda fact: (files[fact.place.file], fact.place.line or 0))
 
 
 def _of_trouble(fact: Trouble, people: People, order: int) -> Complaint:
@@ -134,9 +141,11 @@ def _of_ended(
     """`short`: the hosts where memory ran out; None is one that is not known."""
     person = people.number(fact.who, fact.place.file)
     number = fact.signal if fact.signal is not None else _signal_of(fact.code)
-    if number is None and not fact.code:
+    if number is None and fact.code == 0:
         return
-    ended = f"was ended by {_name(number)}" if number is not None else f"left with exit {fact.code}"
+    ended = "has ended, and nobody tells how" if fact.code is None else f"left with exit {fact.code}"
+    if number is not None:
+        ended = f"was ended by {_name(number)}"
     level = Level.INITIATING
     if number in _ENDED_BY_OTHERS:
         level = Level.TEARDOWN
