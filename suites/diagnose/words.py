@@ -56,7 +56,8 @@ def call(people: People, at: At | None) -> str:
     if at is None:
         return "a call"
     number = "" if at.seq is None else f" #{at.seq}"
-    return f"{at.op or 'call'}{number} of {group_name(people, at.group)}"
+    op = at.op if at.op not in (None, "unknown") else "call"
+    return f"{op}{number} of {group_name(people, at.group)}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -24,6 +24,9 @@ _STATUS = re.compile(
     r"(?:, last completed (?:\w{1,12} )?work:\s{0,9}(?P<completed>-?\d{1,20}))?"
 )
 _AT = re.compile(r"\bat (?:\w{1,12} )?work(?: sequence id)?:\s{0,9}(?P<seq>\d{1,20})")
+_LATE = ("Watchdog caught", "timed out in blocking wait")
+_OWN_TIME_OUT = "due to a collective timeout from this local rank"
+"""The signal to write a dump gives where the rank stands in the group of all, and no number of a call."""
 _MOST_HELD = 4096
 """Calls whose group is not known yet."""
 
@@ -43,7 +46,7 @@ class _Held:
 class Watchdog:
     """Reads them."""
 
-    wakes: tuple[str, ...] = ("Watchdog caught", "ast enqueued ", "Stack trace of the failed collective")
+    wakes: tuple[str, ...] = (*_LATE, "ast enqueued ", "Stack trace of the failed collective")
     awake: bool = False
     _held: dict[_Key, _Held] = field(default_factory=dict)
     _groups: dict[_Key, Speaker] = field(default_factory=dict)
@@ -67,7 +70,7 @@ class Watchdog:
         said = speaker(line)
         if status := _STATUS.search(line.text):
             yield from self._status(said, status, line)
-        if "Watchdog caught" in line.text and (told := work(line.text)) is not None:
+        if any(words in line.text for words in _LATE) and (told := work(line.text)) is not None:
             yield from self._call(said, told, line.place())
 
     def _status(self, said: Speaker, status: re.Match[str], line: Line) -> Iterator[Fact]:
@@ -79,8 +82,7 @@ class Watchdog:
             completed = None  # some versions print what was never set
         yield said.fact(place)
         yield Track(said.member, place, said.group, enqueued, completed=completed)
-        if at := _AT.search(line.text):
-            seq = int(at["seq"])
+        if (seq := _oldest(line.text, enqueued, completed)) is not None:
             key = _key(said, seq)
             self._remember(key, said)
             if (held := self._held.pop(key, None)) is not None:
@@ -119,6 +121,14 @@ class Watchdog:
         held, self._held = self._held, {}
         for key, call in held.items():
             yield from self._named(call.speaker, key, call.work, call.place)
+
+
+def _oldest(text: str, enqueued: int | None, completed: int | None) -> int | None:
+    """The call that a rank is in, where the line tells it."""
+    if at := _AT.search(text):
+        return int(at["seq"])
+    waits = _OWN_TIME_OUT in text and enqueued is not None and completed is not None and enqueued > completed
+    return completed + 1 if waits and completed is not None else None
 
 
 def _key(said: Speaker, seq: int | None) -> _Key:
