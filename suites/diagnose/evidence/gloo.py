@@ -61,7 +61,10 @@ TEXTS = (
     ),
 )  # fmt: skip
 
-_FAILED = re.compile(r"connectFullMesh failed with|connect(?:ion)? .{0,60}(?:timed out|refused)|Connection refused")
+_FAILED = re.compile(
+    r"connectFullMesh failed with|connect(?:ion)? .{0,60}(?:timed out|refused|No route to host|is unreachable)|"
+    r"Connection refused"
+)
 _REMOTE = re.compile(r"remote=\[(?P<address>[^\]\s]{1,100})\]|connect \[(?P<other>[^\]\s]{1,100})\]")
 _LOOPBACK = re.compile(r"^(?:::ffff:)?127\.|^::1$")
 _REMEDY = (

@@ -85,6 +85,13 @@ GROUPS = (
         remedy=("if no time-out stands before it: compare the model on this rank with rank 0's",),
     ),
     Known(
+        "torch.ddp_counts", "DDP expects same model across all ranks",
+        r"Rank (?P<one>\d{1,7}) has (?P<own>[1-9]\d{0,5}) params, while rank (?P<other>\d{1,7}) has inconsistent "
+        r"(?P<its>[1-9]\d{0,5}) params", Level.INITIATING,
+        "ranks have different models: rank {one} has {own} parameters for DDP, rank {other} has {its}", "mismatch",
+        remedy=("what depends on the rank where the model is built, or which of its parameters are trained",),
+    ),
+    Known(
         "torch.ddp_parameters", "DDP expects same model across all ranks", r"DDP expects same model across all ranks",
         Level.CASCADE, "DDP's check of the parameters differs from rank 0's: it may have read what never came",
     ),
@@ -94,7 +101,8 @@ GROUPS = (
         remedy=("look for the worker that makes no progress: py-spy dump --nonblocking of each",),
     ),
 )  # fmt: skip
-"""Of process groups, and of who uses them. All but the first are consequences."""
+"""Of process groups, and of who uses them. All but the counts of DDP are consequences; a count of none, or of more than
+a model has, has come from a call that failed."""
 
 
 def _in_use(wakes: str, pattern: str) -> Known:
@@ -209,13 +217,14 @@ DEVICE = (
     ),
     Known(
         "torch.loader_bus_error", "DataLoader worker",
-        r"DataLoader worker \(pid[^)]{0,80}\) is killed by signal: Bus error",
+        r"DataLoader worker \(pid(?:\(s\))? \d[\d, ]{0,80}\) is killed by signal: Bus error",
         Level.INITIATING, "a worker of its data loader found /dev/shm full", "resource", "speaker",
         ("`df -h /dev/shm` inside the worker; `--shm-size=1g` or more, for a container",),
     ),
     Known(
         "torch.loader_ended", "DataLoader worker",
-        r"DataLoader worker \(pid[^)]{0,80}\) (?:is killed by signal: (?P<why>[\w ]{1,40})|exited unexpectedly)",
+        r"DataLoader worker \(pid(?:\(s\))? \d[\d, ]{0,80}\) "
+        r"(?:is killed by signal: (?P<why>[\w ]{1,40})|exited unexpectedly)",
         Level.INITIATING, "a worker of its data loader has ended", "crashed", "speaker",
         ("`dmesg | grep -i oom` on its host; num_workers=0 shows what the worker raised",),
     ),
