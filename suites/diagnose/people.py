@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from suites.diagnose.facts import (
     Call,
@@ -120,6 +121,9 @@ def meet(facts: Sequence[Fact]) -> People:
     for key in worldwide(facts, groups, max(book.ranks(), default=-1) + 1):
         if not book.contradicts(key):
             _number_by(book, key)
+    for key, group in groups.items():
+        if group.ranks is None:
+            _fill_between(book, key)
     people = book.people(groups, notes)
     _find_devices(people)
     for file, told in speakers.items():
@@ -285,6 +289,21 @@ def _take_world(book: _Book, groups: dict[str, Group], notes: list[str]) -> None
         if largest and sum(size == largest[0] for size, _ in sized) == 1:
             _number_by(book, largest[1])
             notes.append(f"no rank of the world is told: ranks are those of {groups[largest[1]].name or largest[1]}")
+
+
+def _fill_between(book: _Book, group: str) -> None:
+    """Groups have their members in the order of ranks: between rank 2 that is the third and rank 4 that is the fifth
+    only rank 3 can be the fourth, and none but rank 0 comes before rank 1 that is the second."""
+    numbers = sorted(key[2] for key in book._parent if isinstance(key, tuple) and key[:2] == ("group", group))
+    roots = ((n, book._root(("group", group, n))) for n in numbers)
+    known = [(n, root[1]) for n, root in roots if isinstance(root, tuple) and root[0] == "rank"]
+    pairs = list(pairwise([(-1, -1), *known]))
+    if len(known) < 2 or any(rank - before < n - last for (last, before), (n, rank) in pairs):
+        return
+    for (last, before), (n, rank) in pairs:
+        if rank - before == n - last:
+            for step in range(1, n - last):
+                book.same(("rank", before + step), ("group", group, last + step))
 
 
 def _number_by(book: _Book, group: str) -> None:
