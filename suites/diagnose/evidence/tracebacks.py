@@ -95,6 +95,8 @@ class Tracebacks:
     def _close(self, speaker: Who) -> Iterable[Fact]:
         done = self._open.pop(speaker, None)
         if done is not None and done.place is not None and not done.of_group and not done.follows:
+            if done.error.endswith("ProcessRaisedException"):
+                return  # of the parent: what its child has raised follows
             message = "\n".join(done.message).strip()
             yield Raised(speaker, done.place, done.error, message, tuple(reversed(done.frames)))
 
