@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tests.suites.diagnose.cases.case import Case
 from tests.suites.diagnose.cases.torch_inputs import late, stood
@@ -31,6 +31,18 @@ def signalled(rank: int, enqueued: int, completed: int, by: str = "this local ra
         f"[rank{rank}]:[E131 01:11:22.04119{rank:04} ProcessGroupNCCL.cpp:1870] [PG ID 0 PG GUID 0(default_pg) Rank "
         f"{rank}] Received a dump signal due to a collective timeout from {by} and we will try our best to dump the "
         f"debug info. Last enqueued NCCL work: {enqueued}, last completed NCCL work: {completed}.This is most likely\n"
+    )
+
+
+def grouped(places: Mapping[int, int], size: int) -> str:
+    """Of ranks in a group that has no name, by their places in it."""
+    return "".join(
+        f"[rank{rank}]:[E131 01:11:21.7941{rank:04} ProcessGroupNCCL.cpp:633] [Rank {place}] Watchdog caught "
+        f"collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLGATHER, NumelIn=1, NumelOut={size}, "
+        f"Timeout(ms)=600000) ran for 600023 milliseconds before timing out.\n[rank{rank}]:[E131 01:11:21.7946{rank} "
+        f"ProcessGroupNCCL.cpp:2289] [PG ID 1 PG GUID 9 Rank {place}]  failure detected by watchdog at work sequence "
+        "id: 1 PG status: last enqueued work: 1, last completed work: -1\n"
+        for rank, place in places.items()
     )
 
 
@@ -111,4 +123,16 @@ CASES = (
          "[192.0.2.7]:33333: No route to host")}, "transport", ("link rank 1 - 192.0.2.7",), None, "No route"),
     Case("C45 workers of a data loader", {"rank_1.log": raised("RuntimeError: DataLoader worker (pid(s) 4711, 4712) "
          "exited unexpectedly")}, "crashed", ("rank 1",), None, "4711"),
+    Case("C30 half of a group, of one of two nodes", {"job.log": grouped({rank: rank for rank in range(8)}, 16)},
+         "undecided", (), ("allgather", 1), suspects=()),
+    Case("C80 a rank by its place between others", {"job.log": grouped({3: 0, 4: 1, 6: 3}, 4)}, "missing", ("rank 5",),
+         ("allgather", 1), apart="undecided"),
+    Case("C80 a place that several ranks may have", {"job.log": grouped({1: 0, 4: 1, 7: 3}, 4)}, "missing",
+         ("group rank 2",), ("allgather", 1), apart="undecided"),
+    Case("C35 all ranks raise the same", {"job.log": "".join(
+        raised("ValueError: bad shard", f"[rank{rank}]: ") for rank in (2, 0, 1))}, "crashed",
+         ("rank 0", "rank 1", "rank 2"), None, "ValueError"),
+    Case("C35 what a child of torch's spawn raised", {"job.log": raised(
+        "torch.multiprocessing.spawn.ProcessRaisedException: ") + "\n-- Process 1 terminated with the following "
+         "error:\n" + raised("ZeroDivisionError: division by zero")}, "crashed", (), None, "ZeroDivisionError"),
 )  # fmt: skip
