@@ -132,6 +132,18 @@ def held_before(oldest: Call | None, standing: Standing) -> bool:
     return oldest is not None and oldest.entered is not None and oldest not in standing.pending
 
 
+def left_behind(case: Case) -> tuple[frozenset[int], At | None]:
+    """Those who are in a call that others of their group are through, and the call: the most of them."""
+    found: dict[At, set[int]] = defaultdict(set)
+    for group, table in case.table.items():
+        for person, standing in table.items():
+            front = standing.pending[0] if standing.pending else None
+            if front is not None and any(other.passed(front.seq or 0) for other in table.values()):
+                found[At(group, front.seq, front.signature.op)].add(person)
+    at = max(found, key=lambda one: len(found[one]), default=None)
+    return (frozenset(found[at]), at) if at is not None else (frozenset(), None)
+
+
 def operation_at(standing: Standing, seq: int | None) -> str | None:
     signature = standing.signature(seq or 0)
     return signature.op if signature else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from suites.diagnose.case import Case
 from suites.diagnose.complaints import Complaint
@@ -20,6 +21,7 @@ from suites.diagnose.holding import (
     hangs,
     held_before,
     how_held,
+    left_behind,
     may_be_another,
     operation_at,
     own_call,
@@ -312,9 +314,15 @@ def _nothing(case: Case) -> Verdict | None:
 def _undecided(case: Case) -> Verdict:
     waiting, unseen = case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
-    suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone)
+    held, where = left_behind(case)
+    suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone | held)
     if not case.facts or not any(not isinstance(fact, Seen | Unread | World) for fact in case.facts):
         text = "no evidence of any rank was found"
+    elif held:
+        text = (
+            f"{everybody(case.people, held)} {verb(held, 'does', 'do')} not come through {call(case.people, where)}, "
+            "which others are through; nothing tells why"
+        )
     elif suspects:
         text = (
             f"{everybody(case.people, waiting - suspects) if waiting - suspects else 'ranks'} wait, and nothing tells "
@@ -325,7 +333,8 @@ def _undecided(case: Case) -> Verdict:
     else:
         text = "what was seen does not tell why the job hangs, or that it does"
     return Verdict(
-        "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects), at=common_call(case),
+        "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects),
+        at=where or common_call(case),
         waits=[*case.waits.sure, *case.waits.unseen],
     )  # fmt: skip
 
@@ -336,6 +345,7 @@ JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
 )  # fmt: skip
 
 
+_MOST_HINTS = 4
 _OF_PROCESSES = frozenset(("missing", "crashed", "stuck"))
 """What happens to processes, and so to all of a host at once."""
 
@@ -346,6 +356,9 @@ def _completed(case: Case, verdict: Verdict) -> Verdict:
     suspects |= case.unsure & (case.ends.roots | ends(order_waits(case.table, case.people)).roots)
     about = verdict.about or (_host(case, verdict.culprits) if verdict.name in _OF_PROCESSES else ())
     own = verdict.initiating.remedy if verdict.initiating else ()
+    if verdict.name in ("undecided", "joined"):  # what proves nothing may still be worth a look
+        hints = (step for complaint in case.complaints if not complaint.cause for step in complaint.remedy)
+        own = (*own, *islice(dict.fromkeys(hints), _MOST_HINTS))
     checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))
     suspects = frozenset(suspects) - verdict.culprits
     return replace(

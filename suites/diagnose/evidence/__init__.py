@@ -40,6 +40,8 @@ LINE_READERS: Mapping[str, str] = {
     "horovod stall inspector": "suites.diagnose.evidence.horovod:StallInspector",
     "NCCL": "suites.diagnose.evidence.nccl_log:NcclLog",
     "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:ROWS",
+    "ROCm": "suites.diagnose.evidence.rocm_texts:ROWS",
+    "libfabric": "suites.diagnose.evidence.libfabric:ROWS",
     "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:Quoted",
     "NCCL RAS": "suites.diagnose.evidence.ras:RasText",
     "HCCL": "suites.diagnose.evidence.hccl_log:HcclLog",

@@ -27,7 +27,8 @@ _SSH = (
         _OWN, "ssh does not reach {host}: {why}", "launch", "host", ("ssh -v {host} true",),
     ),
     Known(
-        "ssh.denied", "Permission denied (", rf"(?<![\w.:@-])(?:[\w.-]{{1,64}}@)?{_HOST}: Permission denied \(",
+        "ssh.denied", "Permission denied (",
+        rf"(?<![\w.:@-])(?:[\w.-]{{1,64}}@)?{_HOST}: Permission denied \((?!\d)",
         _OWN, "ssh is not let in at {host}", "launch", "host", ("ssh-copy-id {host}",),
     ),
     Known(

@@ -5,7 +5,7 @@ May import: facts, line, known, and the readers of NCCL's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.evidence.known import KnownTexts
@@ -13,7 +13,7 @@ from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.nccl_calls import Communicators
 from suites.diagnose.evidence.nccl_setup import Setup
 from suites.diagnose.evidence.nccl_speaker import WAKES, speech
-from suites.diagnose.evidence.nccl_texts import MENTIONS, ROWS
+from suites.diagnose.evidence.nccl_texts import BY_SOURCE, HARMLESS, MENTIONS, ROWS
 from suites.diagnose.facts import Fact, Place, Seen, Unread, Who
 
 _MOST_UNKNOWN = 3
@@ -28,6 +28,9 @@ class NcclLog:
     _communicators: Communicators = field(default_factory=Communicators)
     _setup: Setup = field(default_factory=Setup)
     _warned: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
+    _warned_by: Mapping[str, KnownTexts] = field(
+        default_factory=lambda: {source: KnownTexts(rows) for source, rows in BY_SOURCE.items()}
+    )
     _mentioned: KnownTexts = field(default_factory=lambda: KnownTexts(MENTIONS))
     _unknown: int = 0
     _heard: set[tuple[Who, bool]] = field(default_factory=set)
@@ -38,9 +41,9 @@ class NcclLog:
         found = [*self._communicators.read(told), *self._setup.read(told, warns=said is not None and said.warns)]
         if said:
             # Evidence is the line as it stands, its prefix included.
-            texts = self._warned if said.warns else self._mentioned
+            texts = self._warned_by.get(said.source, self._warned) if said.warns else self._mentioned
             found += [_at(fact, line.place()) for fact in texts.feed(told)]
-            if said.warns and not found:
+            if said.warns and not found and not any(text in told.text for text in HARMLESS):
                 found += self._not_understood(told)
             heard = told.who, "opCount " in line.text
             if heard not in self._heard:

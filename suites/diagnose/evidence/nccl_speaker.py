@@ -19,7 +19,7 @@ WAKES = ("NCCL INFO", "NCCL WARN", "NCCL TRACE", "] INFO ", "] WARN ")
 _PREFIX = re.compile(
     r"(?:(?<![\w.-])(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}):(?P<thread>\d{1,10}) )?"
     r"(?:\[(?P<device>\d{1,4})\] )?"
-    r"(?:(?<![\w./+-])[\w./+-]{1,300}:\d{1,6} )?(?:\(\w{1,80}\) )?"
+    r"(?:(?<![\w./+-])(?P<source>[\w./+-]{1,300}):\d{1,6} )?(?:\(\w{1,80}\) )?"
     r"(?P<name>NCCL )?(?P<level>INFO|WARN|TRACE) $"
 )
 _LEVEL = re.compile(r"(?P<level>INFO|WARN|TRACE) (?P<words>.*)")
@@ -32,6 +32,8 @@ class Speech(NamedTuple):
 
     line: Line
     warns: bool
+    source: str = ""
+    """File of NCCL's source that says it, without its folder and ending."""
 
 
 def speech(line: Line) -> Speech | None:
@@ -40,18 +42,21 @@ def speech(line: Line) -> Speech | None:
     told = _speaker(line.text[: level.start("words")][-_LONGEST_PREFIX:]) if level else None
     if level is None or told is None:
         return None
-    who = merged(line.who, told)
-    return Speech(Line(level["words"], line.number, line.file, who, line.time), level["level"] == "WARN")
+    speaker, source = told
+    who = merged(line.who, speaker)
+    return Speech(Line(level["words"], line.number, line.file, who, line.time), level["level"] == "WARN", source)
 
 
 @lru_cache(4096)
-def _speaker(prefix: str) -> Who | None:
-    """Whom a prefix names, its level included; None where it is not NCCL's. A log has few, before many lines."""
+def _speaker(prefix: str) -> tuple[Who, str] | None:
+    """Whom a prefix names, its level included, and the source; None where it is not NCCL's. A log has few, before many
+    lines."""
     found = _PREFIX.search(prefix)
     if found is None or not (found["name"] or found["thread"]):
         return None
-    return Who(
+    who = Who(
         host=found["host"] or None,
         pid=int(found["pid"]) if found["pid"] else None,
         device=f"gpu{int(found['device'])}" if found["device"] else None,
     )
+    return who, (found["source"] or "").rpartition("/")[2].partition(".")[0]

@@ -1,11 +1,12 @@
 """What NCCL warns of, and what it means. Texts are those of NCCL's src (misc/ibvwrap.cc, transport/net_ib.cc,
 misc/socket.cc, misc/shmutils.cc, init.cc, bootstrap.cc); numbers of completions are ibv_wc_status.
 
-May import: facts, known.
+May import: facts, known, and the tables of the network and of the host.
 """
 
 from __future__ import annotations
 
+from suites.diagnose.evidence import nccl_texts_host, nccl_texts_network
 from suites.diagnose.evidence.known import Known
 from suites.diagnose.facts import Level
 
@@ -16,10 +17,11 @@ _COMPLETION = r"completion (?:from peer (?P<peer_address>[\w.:%-]+?)(?:<\d+>)? )
 """Then the number."""
 _CARD = r"(?:.{0,300} hca (?P<card>[\w.-]{1,64}))?"
 
-ROWS: tuple[Known, ...] = (
+CORE: tuple[Known, ...] = (
     Known(
         "nccl.qp_unreachable", "ibv_modify_qp failed",
-        r"ibv_modify_qp failed.{0,80}(?:Network is unreachable|No route to host)(?:.{0,60}?on dev (?P<device>[\w-]+))?",
+        r"ibv_modify_qp failed.{0,80}(?:Network is unreachable|No route to host|Connection timed out)"
+        r"(?:.{0,60}?on dev (?P<device>[\w-]+))?",
         Level.TRANSPORT, "a queue pair cannot reach the other end's address", "transport", "host",
         ("`rdma link`, `ip route get` to the other end's address: rails that are not connected", _GID),
     ),
@@ -144,11 +146,6 @@ ROWS: tuple[Known, ...] = (
         ("the address: an interface that others reach? a firewall? is the process there alive?",),
         "retrying",
     ),
-    Known(
-        "nccl.unreachable", "No route to host", r"(?:[Cc]onnect|socket).{0,120}No route to host", Level.TRANSPORT,
-        "there is no route to the other end's address", "transport", "host",
-        ("NCCL_SOCKET_IFNAME; `ip route get` to that address",),
-    ),
     Known("nccl.closed", "onnection closed", r"[Cc]onnection closed by remote peer", Level.CASCADE,
           "the other end has gone"),
     Known("nccl.received_nothing", "recv ", r"recv (?:from \S{1,300} )?failed", Level.CASCADE,
@@ -159,6 +156,11 @@ ROWS: tuple[Known, ...] = (
     Known("nccl.aborted", "Abort COMPLETE", r"Abort COMPLETE", Level.TEARDOWN, "the communicator was aborted"),
     Known("nccl.code", " -> ", r"\.cc:\d{1,6} -> [1-9]\b", Level.CASCADE, "an error on its way up"),
 )  # fmt: skip
+
+ROWS = (*nccl_texts_network.ROWS, *nccl_texts_host.ROWS, *CORE)
+"""The first that fits is what a text means: what says more stands before what says less."""
+HARMLESS = nccl_texts_host.HARMLESS
+BY_SOURCE = {source: (*rows, *ROWS) for source, rows in nccl_texts_host.BY_SOURCE.items()}
 
 MENTIONS = tuple(row for row in ROWS if row.cause is None)
 """What a line that is no warning may mean: what failed there is tried again, or was but a try."""

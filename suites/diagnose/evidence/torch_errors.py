@@ -200,6 +200,7 @@ DEVICE = (
     Known(
         "cuda.none", "no CUDA-capable device is detected", r"no CUDA-capable device is detected", Level.INITIATING,
         "it sees no GPU", "config", "speaker", ("CUDA_VISIBLE_DEVICES, the container's devices, `nvidia-smi` there",),
+        " failure ",  # of NCCL, or its benchmark, which tell the host too
     ),
     Known(
         "cuda.memory_absurd", "CUDA out of memory", r"Tried to allocate (?:\d{5,}(?:\.\d+)? GiB|\d{4,}\.\d+ GiB|"

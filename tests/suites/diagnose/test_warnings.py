@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suites.diagnose.evidence import nccl_benchmark
-from suites.diagnose.evidence.nccl_texts import ROWS
+from suites.diagnose.evidence.nccl_texts import CORE
 from suites.diagnose.offline import diagnose
 from tests.suites.diagnose.cases.case import label
 
@@ -52,7 +52,6 @@ OF_PATHS = {
     "nccl.completion": ("NET/IB : Got completion from peer 192.0.2.8<4100> with status=9 len=32",
                         f"{LINK} - 192.0.2.8"),
     "nccl.refused": ("Call to connect to 192.0.2.8<40012> failed : Connection refused", f"{LINK} - 192.0.2.8"),
-    "nccl.unreachable": ("Call to connect to 192.0.2.8<40012> failed : No route to host", HOST),
 }  # fmt: skip
 FOLLOWS = {
     "nccl.completion_5": "NET/IB : Got completion with error 5, opcode 0, len 0, vendor err 249",
@@ -69,9 +68,18 @@ OF_BENCHMARKS = {
     "nccl_tests.ordinal": ("node01: Test CUDA failure common.cu:963 'invalid device ordinal'", "config", HOST),
     "nccl_tests.memory": ("node01: Test CUDA failure common.cu:963 'out of memory'", "resource", HOST),
     "nccl_tests.ecc": ("node01: Test HIP failure common.cu:963 'uncorrectable ECC error encountered'", "device", HOST),
+    "nccl_tests.fabric": ("node01: Test CUDA failure common.cu:941 'system not yet initialized'", "config", HOST),
+    "nccl_tests.driver": (
+        "node01: Test CUDA failure common.cu:941 'CUDA driver version is insufficient for CUDA runtime version'",
+        "config",
+        HOST,
+    ),
+    "nccl_tests.none": ("node01: Test CUDA failure common.cu:941 'no CUDA-capable device is detected'", "config", HOST),
+    "nccl_tests.build": ("node01: Test CUDA failure all_reduce.cu:7 'no kernel image is available'", "config", HOST),
     "nccl_tests.device": ("node01: Test CUDA failure common.cu:963 'unknown error'", "crashed", HOST),
 }
 MAY_FOLLOW = {
+    "nccl_tests.timeout": "node01: Test timeout (60s) common.cu:431",
     "nccl_tests.nccl": "node01: Test NCCL failure common.cu:1012 'unhandled system error'",
     "nccl_tests.code": " .. node01 pid 4711: Test failure common.cu:415",
 }
@@ -118,11 +126,11 @@ def test_where_a_benchmark_stopped_names_nobody(tmp_path: Path, name: str) -> No
 
 def test_wrong_values_are_found_and_none_are_not(tmp_path: Path) -> None:
     assert told(tmp_path, "# Out of bounds values : 7 FAILED\n") == ("corrupt", "")
-    assert told(tmp_path, "# Out of bounds values : 0 OK\n")[0] == "undecided"
+    assert told(tmp_path, "# Out of bounds values : 0 OK\n")[0] == "none"
 
 
 def test_every_row_is_here() -> None:
-    assert {row.name for row in ROWS} == OWN.keys() | OF_PATHS.keys() | FOLLOWS.keys()
+    assert {row.name for row in CORE} == OWN.keys() | OF_PATHS.keys() | FOLLOWS.keys()
     assert {row.name for row in nccl_benchmark.ROWS} == OF_BENCHMARKS.keys() | MAY_FOLLOW.keys() | {"nccl_tests.wrong"}
 
 
