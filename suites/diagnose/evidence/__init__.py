@@ -40,6 +40,7 @@ LINE_READERS: Mapping[str, str] = {
     "horovod stall inspector": "suites.diagnose.evidence.horovod:StallInspector",
     "NCCL": "suites.diagnose.evidence.nccl_log:NcclLog",
     "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:ROWS",
+    "nccl-tests, table": "suites.diagnose.evidence.nccl_table:Table",
     "ROCm": "suites.diagnose.evidence.rocm_texts:ROWS",
     "libfabric": "suites.diagnose.evidence.libfabric:ROWS",
     "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:Quoted",
