@@ -90,6 +90,8 @@ class Group:
     """The key was put together from what was seen: others may have put together the same of another group."""
     least: int | None = None
     """So many members it has at least, where its size is not told."""
+    like: str | None = None
+    """It has the members of that group, whose ranks are meant where people speak in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class People:
         known = self.groups.get(group)
         if known is None:
             return None
+        if known.like is not None:
+            return self.members(known.like)
         if known.ranks:
             found = [self._numbers.get(("rank", rank)) for rank in known.ranks]
         elif number := known.size or known.least:
@@ -91,6 +93,8 @@ class People:
     def counted(self, group: str) -> bool:
         """Whether it is told how many members a group has."""
         known = self.groups.get(group)
+        if known is not None and known.like is not None:
+            return self.counted(known.like)
         return known is not None and (known.ranks is not None or known.size is not None)
 
     @property
@@ -163,7 +167,7 @@ def _merged_groups(facts: Iterable[Fact]) -> dict[str, Group]:
             least = max(filter(None, (known.least, fact.least)), default=None)
             name, ranks = known.name or fact.name, known.ranks or fact.ranks
             guessed = known.guessed and fact.guessed
-            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, guessed, least)
+            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, guessed, least, known.like)
         elif isinstance(fact, Call | Track) and fact.group not in groups:
             groups[fact.group] = Group(fact.group, fact.place)
     return groups

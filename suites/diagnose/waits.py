@@ -17,8 +17,11 @@ from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
 
 _SYNCHRONISING = frozenset(
-    ("allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "barrier")
-)
+    (
+        "allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "barrier",
+        "init",
+    )
+)  # fmt: skip
 """Nobody comes out of these before all have come in."""
 COLLECTIVES = _SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
-from suites.diagnose.facts import NOBODY, Call, Fact, Group, Identity, Signature, Who
+from suites.diagnose.facts import NOBODY, Call, Fact, Group, Identity, Place, Signature, State, Unread, Who
 
 _RANK = re.compile(r"comm (?P<comm>0x[0-9a-f]{1,16}) rank (?P<rank>\d{1,9}) n[rR]anks (?P<size>\d{1,9})\b")
 _ID = re.compile(r" commId (?P<id>0x[0-9a-f]{1,16})")
@@ -100,6 +100,22 @@ class Communicator:
 
 
 @dataclass(slots=True)
+class _Opening:
+    """A process sets up a communicator, which all its ranks must do at once; `over` once it is through."""
+
+    mine: Communicator
+    speaker: Who
+    place: Place
+    over: bool = False
+
+    def facts(self) -> Iterable[Fact]:
+        group = f"set-up of {self.mine.key}"
+        yield Group(group, self.place, like=self.mine.key)
+        state: State = "done" if self.over else "pending"
+        yield Call(self.mine.who(self.speaker), self.place, group, 1, Signature("init"), state)
+
+
+@dataclass(slots=True)
 class Communicators:
     """Of one source. A communicator whose beginning was not seen is taken for the one of as many ranks that other
     processes have opened in the same order."""
@@ -107,12 +123,19 @@ class Communicators:
     _open: dict[tuple[Process, str], Communicator] = field(default_factory=dict)
     """By process and pointer."""
     _number: Counter[tuple[Process, str]] = field(default_factory=Counter)
+    _openings: dict[tuple[Process, str], _Opening] = field(default_factory=dict)
+    _silent: str = ""
+    """The source, where communicators are opened in it, and no calls are told so far."""
+    _tells: bool = False
+    """Of calls, or that a communicator has come to its end."""
 
     def read(self, line: Line) -> Iterable[Fact]:
         if "opCount " in line.text and (found := _COLL.search(line.text)):
+            self._tells = True
             return self._call(found, line)
         if "comm 0x" in line.text and (found := _RANK.search(line.text)):
             if " Destroy COMPLETE" in line.text or " Abort COMPLETE" in line.text:
+                self._tells = True
                 return self._ended(found["comm"], line)
             return self._begun(found, line)
         return ()
@@ -123,6 +146,8 @@ class Communicators:
         if told := _PARENT.search(line.text, found.end()):
             known = self._open.get((process, found["comm"]))
             if known is not None and known.rank == rank and known.size == size and "COMPLETE" in line.text:
+                if opening := self._openings.get((process, found["comm"])):
+                    opening.over = True
                 return
             fresh = self._split(process, told, size, rank)
         elif (told := _ID.search(line.text, found.end())) and int(told["id"], 16):
@@ -132,6 +157,11 @@ class Communicators:
         known = self._open.get((process, found["comm"]))
         if known is None or known.key != fresh.key:
             self._open[process, found["comm"]] = fresh
+        self._silent = line.file
+        if "Init START" in line.text and not fresh.guessed and process != (None, None):
+            self._openings[process, found["comm"]] = _Opening(fresh, line.who, line.place())
+        elif "Init COMPLETE" in line.text and (opening := self._openings.get((process, found["comm"]))):
+            opening.over = True
         yield Group(fresh.key, line.place(), size=size, guessed=fresh.guessed)
         yield Identity(fresh.who(line.who), line.place())
 
@@ -169,10 +199,15 @@ class Communicators:
             yield call
 
     def end(self) -> Iterable[Fact]:
-        """How many messages each has begun to send and to receive, where that was told from the beginning."""
+        """How many messages each has begun to send and to receive, where that was told from the beginning; and which
+        communicators are being set up."""
         for mine in self._open.values():
             if mine.rank is not None:
                 yield from mine.messages.values()
+        for opening in self._openings.values():
+            yield from opening.facts()
+        if self._silent and not self._tells:
+            yield Unread(self._silent, "it tells of communicators, and not of calls: NCCL_DEBUG_SUBSYS=INIT,COLL does")
 
     def _ended(self, pointer: str, line: Line) -> Iterable[Fact]:
         """Nobody comes to the end of destroying a communicator before all its calls have ended."""
