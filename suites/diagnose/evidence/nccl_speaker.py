@@ -15,7 +15,7 @@ from typing import NamedTuple
 from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Who
 
-WAKES = ("NCCL INFO", "NCCL WARN", "NCCL TRACE", "] INFO ", "] WARN ")
+WAKES = ("NCCL INFO", "NCCL WARN", "NCCL TRACE", "] INFO ", " WARN ")
 _PREFIX = re.compile(
     r"(?:(?<![\w.-])(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10}):(?P<thread>\d{1,10}) )?"
     r"(?:\[(?P<device>\d{1,4})\] )?"

@@ -32,8 +32,12 @@ ROWS: tuple[Known, ...] = (
     _cuda("cuda.fabric", "not yet initialized", "system not yet initialized", "the NVSwitches are not set up", "config",
           "host", *_MANAGER),
     _cuda("cuda.driver", "driver", "driver version is insufficient|unsupported display driver|driver/library version|"
-          "driver is a stub", "the driver is too old, or another one than its library", "config", "host",
+          "driver is a stub|not supported in the installed CUDA driver",
+          "the driver is too old, or another one than its library", "config", "host",
           "`nvidia-smi` there: the driver's version against that of CUDA; reload it after an update"),
+    _cuda("cuda.platform", "", "forward compatibility was attempted|OS call failed or operation not supported",
+          "the driver, or the operating system, does not support what NCCL asks for", "config", "host",
+          "`nvidia-smi` there: the driver's version against that of CUDA; NCCL_CUMEM_ENABLE=0 as a test"),
     _cuda("cuda.build", "", "no kernel image|named symbol not found|unsupported toolchain|invalid device function",
           "NCCL was not built for this GPU", "config", "host",
           "the versions of NCCL and CUDA against the GPU's compute capability"),
@@ -112,7 +116,8 @@ ROWS: tuple[Known, ...] = (
 
 BY_SOURCE: Mapping[str, tuple[Known, ...]] = {
     "nvls": (
-        _cuda("nccl.multicast", "", ".", _MULTICAST, "config", "host", *_MANAGER, "NCCL_NVLS_ENABLE=0 does without"),
+        _cuda("nccl.multicast", "", r"invalid (?:argument|value)|operation not (?:supported|permitted)|present state",
+              _MULTICAST, "config", "host", *_MANAGER, "NCCL_NVLS_ENABLE=0 does without"),
     ),
     "p2p": (
         _cuda("nccl.peer_memory", "", "invalid (?:argument|device ordinal|resource handle)|operation not (?:supported|"

@@ -44,7 +44,12 @@ ROWS: tuple[Known, ...] = (
         "ibv_reg_mr",
     ),
     Known(
-        "nccl.verbs", "ibv_", r"Call to (?P<call>ibv_(?:create|alloc|open|query)\w{1,30}) failed", Level.INITIATING,
+        "nccl.verbs_open", "ibv_open_device", r"ibv_open_device failed", Level.TRANSPORT,
+        "an RDMA device cannot be opened", "config", "host",
+        ("`ls -l /dev/infiniband` inside the container; the same devices on all hosts, or NCCL_IB_HCA",),
+    ),
+    Known(
+        "nccl.verbs", "ibv_", r"Call to (?P<call>ibv_(?:create|alloc|query)\w{1,30}) failed", Level.INITIATING,
         "an RDMA card cannot be set up: {call} fails", "config", "host",
         ("`ibv_devinfo -v` inside the container; the limits of the card and of the container's devices",),
     ),
@@ -112,7 +117,12 @@ ROWS: tuple[Known, ...] = (
         ("another job on the same port; the same world size on all ranks",),
     ),
     Known("nccl.stranger", "wrong ", r"socket\w{1,40}: wrong (?:magic|type) \w{1,20} != \w{1,20}", Level.CASCADE,
-          "somebody else than was expected has connected"),
+          "somebody else than was expected has connected",
+          remedy=("whether a scanner, or what collects metrics, connects to ports of the job",)),
+    Known("nccl.no_address", "with family 0", r"address with family 0", Level.CASCADE,
+          "a rank has told no address of its own"),
+    Known("nccl.progress", "socket progress error", "socket progress error", Level.CASCADE,
+          "a connection has failed, for a reason said before"),
     Known(
         "nccl.no_network", "rror: network ", r"Error: network (?P<name>[\w ./-]{1,60}) not found", Level.INITIATING,
         "there is no network {name} here, which NCCL_NET asks for", "config", "host",

@@ -40,6 +40,8 @@ OWN = [
     ("ofi.setup", "NET/OFI Creating new endpoint for domain 0x7f9b failed: Invalid argument", "config", HOST),
     ("cuda.fabric", "Cuda failure 802 'system not yet initialized'", "config", HOST),
     ("cuda.driver", "Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'", "config", HOST),
+    ("cuda.driver", "Cuda failure 'API call is not supported in the installed CUDA driver'", "config", HOST),
+    ("cuda.platform", "Cuda failure 'forward compatibility was attempted on non supported HW'", "config", HOST),
     ("cuda.build", "Cuda failure 209 'no kernel image is available for execution on the device'", "config", HOST),
     ("cuda.none", "Cuda failure 100 'no CUDA-capable device is detected'", "config", PROCESS),
     ("cuda.busy", "Cuda failure 46 'all CUDA-capable devices are busy or unavailable'", "resource", PROCESS),
@@ -94,6 +96,8 @@ FOLLOWS = [
     ("nccl.async_gone", "Call to ibv_get_async_event failed"),
     ("nccl.sent_nothing", "socketProgressOpt: Call to send to 192.0.2.8<40012> failed : Broken pipe"),
     ("nccl.stranger", "socketFinalizeAccept: wrong type 4 != 3"),
+    ("nccl.no_address", "ncclSocketInit: connecting to address with family 0 is neither AF_INET(2) nor AF_INET6(10)"),
+    ("nccl.progress", "NET/Socket : socket progress error"),
     ("nccl.destroyed", "comm 0x7fdee40000c0 has already been destroyed"),
     ("nccl.proxy", "[Service thread] Could not receive type from localRank 0, res=3, closed=0"),
     ("nccl.proxy", "Proxy Call to rank 3 failed (Connect)"),
@@ -128,9 +132,42 @@ def test_what_one_host_put_into_shared_memory_and_another_container_does_not_see
     assert told(tmp_path, NCCL.format(text)) == ("config", HOST)
 
 
+@pytest.mark.parametrize(
+    ("more", "culprits"), [("", HOST), ("NET/IB : Unable to open device mlx5_4", "device mlx5_4 of node01")]
+)
+def test_the_line_that_names_a_device_is_better_than_the_one_before_it(
+    tmp_path: Path, more: str, culprits: str
+) -> None:
+    text = NCCL.format("Call to ibv_open_device failed") + (NCCL.format(more) if more else "")
+    assert told(tmp_path, text) == ("config", culprits)
+
+
+def test_warnings_of_2_2_are_read(tmp_path: Path) -> None:
+    text = "node01:4711:4720 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out\n"
+    assert told(tmp_path, text) == ("transport", LINK)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[node01:4711:0:4733] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x48)",
+        "[node01:04711] *** Process received signal ***\n[node01:04711] Signal: Segmentation fault (11)",
+    ],
+)
+def test_a_process_whose_library_tells_of_a_signal_has_crashed(tmp_path: Path, text: str) -> None:
+    opened = NCCL.replace("WARN", "INFO").format("Connected all rings")
+    assert told(tmp_path, opened + text + "\n" + FAILED_BEFORE) == ("crashed", PROCESS)
+
+
+def test_an_abort_that_a_library_tells_of_is_a_consequence(tmp_path: Path) -> None:
+    assert told(tmp_path, "[node01:04711] Signal: Aborted (6)\n" + FAILED_BEFORE) == ("transport", "link node09")
+
+
 def test_every_row_is_here() -> None:
     rows = (*nccl_texts_network.ROWS, *nccl_texts_host.ROWS)
-    assert {row.name for row in rows} == {name for name, *_ in (*OWN, *OF_PATHS, *FOLLOWS)} | {"nccl.shm_gone"}
+    assert {row.name for row in rows} == {name for name, *_ in (*OWN, *OF_PATHS, *FOLLOWS)} | {
+        "nccl.shm_gone", "nccl.verbs_open",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -144,6 +181,7 @@ def test_what_is_as_it_may_be_is_no_sign_of_anything(tmp_path: Path, text: str) 
     [
         ("transport/nvls.cc", "Cuda failure 1 'invalid argument'", ("config", HOST)),
         ("transport/p2p.cc", "Cuda failure 101 'invalid device ordinal'", ("transport", HOST)),
+        ("transport/nvls.cc", "Cuda failure 2 'out of memory'", ("resource", PROCESS)),
         ("transport/p2p.cc", "Cuda failure 2 'out of memory'", ("resource", PROCESS)),
         ("init.cc", "Cuda failure 101 'invalid device ordinal'", ("config", HOST)),
     ],
