@@ -108,11 +108,18 @@ class _Opening:
     place: Place
     over: bool = False
 
-    def facts(self) -> Iterable[Fact]:
+    def facts(self, several: bool) -> Iterable[Fact]:
         group = f"set-up of {self.mine.key}"
         yield Group(group, self.place, like=self.mine.key)
         state: State = "done" if self.over else "pending"
-        yield Call(self.mine.who(self.speaker), self.place, group, 1, Signature("init"), state)
+        yield Call(
+            self.mine.who(_unnumbered(self.speaker) if several else self.speaker),
+            self.place,
+            group,
+            1,
+            Signature("init"),
+            state,
+        )
 
 
 @dataclass(slots=True)
@@ -124,6 +131,12 @@ class Communicators:
     """By process and pointer."""
     _number: Counter[tuple[Process, str]] = field(default_factory=Counter)
     _openings: dict[tuple[Process, str], _Opening] = field(default_factory=dict)
+    _identities: dict[tuple[Process, str, int], tuple[Communicator, Who, Place]] = field(default_factory=dict)
+    """They are told at the end: only then it is known which processes have several ranks."""
+    _ranks: dict[tuple[Process, str], int] = field(default_factory=dict)
+    """The first that a process has in a communicator."""
+    _several: set[Process] = field(default_factory=set)
+    """Processes with several GPUs: none of their ranks is the process."""
     _silent: str = ""
     """The source, where communicators are opened in it, and no calls are told so far."""
     _tells: bool = False
@@ -163,7 +176,9 @@ class Communicators:
         elif "Init COMPLETE" in line.text and (opening := self._openings.get((process, found["comm"]))):
             opening.over = True
         yield Group(fresh.key, line.place(), size=size, guessed=fresh.guessed)
-        yield Identity(fresh.who(line.who), line.place())
+        if self._ranks.setdefault((process, fresh.key), rank) != rank and process != (None, None):
+            self._several.add(process)
+        self._identities.setdefault((process, fresh.key, rank), (fresh, line.who, line.place()))
 
     def _split(self, process: Process, told: re.Match[str], size: int, rank: int) -> Communicator:
         parent = self._open.get((process, told["parent"]))
@@ -191,7 +206,8 @@ class Communicators:
         number, is_message = int(found["number"], 16), op in ("send", "recv")
         seq = None if is_message else mine.next(number)
         signature = _signature(op, found["count"], found["dtype"], found["operator"], found["root"])
-        call = Call(mine.who(line.who), line.place(), mine.key, seq, signature)
+        speaker = _unnumbered(line.who) if process in self._several else line.who
+        call = Call(mine.who(speaker), line.place(), mine.key, seq, signature)
         if is_message:
             mine.send(number, call, int(found["root"]))
         else:
@@ -201,11 +217,13 @@ class Communicators:
     def end(self) -> Iterable[Fact]:
         """How many messages each has begun to send and to receive, where that was told from the beginning; and which
         communicators are being set up."""
+        for (process, _, _), (mine, speaker, place) in self._identities.items():
+            yield Identity(mine.who(_unnumbered(speaker) if process in self._several else speaker), place)
         for mine in self._open.values():
             if mine.rank is not None:
                 yield from mine.messages.values()
-        for opening in self._openings.values():
-            yield from opening.facts()
+        for (process, _), opening in self._openings.items():
+            yield from opening.facts(several=process in self._several)
         if self._silent and not self._tells:
             yield Unread(self._silent, "it tells of communicators, and not of calls: NCCL_DEBUG_SUBSYS=INIT,COLL does")
 
@@ -214,6 +232,11 @@ class Communicators:
         mine = self._open.pop((_process(line), pointer), None)
         if mine is not None and mine.last is not None and " Destroy COMPLETE" in line.text:
             yield replace(mine.last, state="done")
+
+
+def _unnumbered(who: Who) -> Who:
+    """One of several ranks of a process, on one of its GPUs, which its other threads may speak of too."""
+    return replace(who, pid=None, device=None)
 
 
 def _process(line: Line) -> Process:

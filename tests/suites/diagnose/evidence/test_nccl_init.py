@@ -79,6 +79,32 @@ def test_a_log_that_tells_of_no_calls_shows_nothing_unless_communicators_came_to
     assert verdict(tmp_path, lines("0123", "0123") + ended)["class"] == right
 
 
+def several(rank: int, text: str) -> str:
+    """As a process says it that has all ranks."""
+    return f"node01:11:2{rank} [{rank}] NCCL INFO {text}\n"
+
+
+def opened(state: str) -> str:
+    told = LINE.partition("NCCL INFO ")[2].strip()
+    return "".join(several(rank, told.format(rank=rank, state=state)) for rank in range(4))
+
+
+def test_ranks_of_one_process_are_not_taken_for_one(tmp_path: Path) -> None:
+    assert verdict(tmp_path, opened("START"))["class"] == "joined"
+    calls = "".join(
+        several(
+            rank,
+            f"AllReduce: opCount {number} sendbuff 0x1 recvbuff 0x2 count 4 datatype 7 op 0 root 0 comm 0xaaa{rank} "
+            "[nranks=4] stream 0x3",
+        )
+        for number in range(2)
+        for rank in range(4)
+        if (number, rank) != (1, 2)
+    )
+    told = verdict(tmp_path, opened("START") + opened("COMPLETE") + calls)
+    assert (told["class"], [label(one) for one in told["culprits"]]) == ("missing", ["rank 2"])
+
+
 def test_what_would_tell_of_calls_is_said() -> None:
     (told,) = only(fed(nccl_log.NcclLog(), lines("0", "0")), Unread)
     assert "NCCL_DEBUG_SUBSYS=INIT,COLL" in told.why
