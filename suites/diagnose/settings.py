@@ -21,6 +21,9 @@ _OF_PATHS: Mapping[str, tuple[str, str]] = {
 """What both ends of a path tell of it, which value is a fault where the other end has another one, and what to check
 then. The path follows in the key; where more than two hosts tell of it, it is the name of several."""
 
+_LINK_LOCAL = "nccl.link_local"
+"""Interface by whose link-local address a host offers to be reached first."""
+
 Values = Mapping[str, Mapping[str, Setting]]
 """By key and host."""
 
@@ -29,7 +32,7 @@ def differing_settings(facts: Iterable[Fact], people: People) -> Verdict | None:
     """The first key of which hosts say different things, those first that are known to matter; the minority is named,
     of two nobody is."""
     values = _values(facts, people)
-    keys = sorted(values, key=lambda key: key not in _ALIKE)
+    keys = sorted((key for key in values if key != _LINK_LOCAL), key=lambda key: key not in _ALIKE)
     return _unlike_ends(values) or _differing(values, keys)
 
 
@@ -37,7 +40,9 @@ def unlike_hosts(facts: Iterable[Fact], people: People) -> Verdict | None:
     """The same where nobody is known to wait: only of what is known to matter, and but as a hypothesis."""
     values = _values(facts, people)
     found = _differing(values, [key for key in _ALIKE if key in values])
-    return _unlike_ends(values) or (replace(found, confidence="hypothesis") if found else None)
+    if found is not None:
+        found = replace(found, confidence="hypothesis")
+    return _unlike_ends(values) or found or _of_one_link(values)
 
 
 def _values(facts: Iterable[Fact], people: People) -> Values:
@@ -48,6 +53,20 @@ def _values(facts: Iterable[Fact], people: People) -> Values:
             host = fact.who.host or (people.persons[number].host if number is not None else None) or fact.place.file
             values[fact.key].setdefault(host, fact)
     return values
+
+
+def _of_one_link(values: Values) -> Verdict | None:
+    """Hosts that offer an address which counts on one link only, and of which no communicator is known to be there."""
+    by_host = values.get(_LINK_LOCAL)
+    if not by_host:
+        return None
+    told = ", ".join(f"{host} ({setting.value})" for host, setting in sorted(by_host.items()))
+    return Verdict(
+        "config", "hypothesis", f"the first address that is offered to others is a link-local one: {told}",
+        about=tuple(Subject("host", Who(host=host)) for host in sorted(by_host)),
+        place=next(iter(by_host.values())).place,
+        next_checks=("NCCL_SOCKET_IFNAME: name the interface that hosts reach each other by",),
+    )  # fmt: skip
 
 
 def _unlike_ends(values: Values) -> Verdict | None:

@@ -32,9 +32,14 @@ _CHANNEL = re.compile(
 _ADDRESS = re.compile(r"(?:Bootstrap ?: Using |OOB )(?:interface )?[\w.@-]{1,32}:(?P<address>[0-9A-Fa-f.:]{3,45})<")
 _LOOPBACK = re.compile(r"(?:Bootstrap|NET(?:/Socket)?) ?: Using (?:interface )?(?:\[0\])?lo:127\.")
 _REFUSED = re.compile(r"[Cc]onnect.{0,160}(?:refused|timed? ?out|timeout)", re.IGNORECASE)
+_LINK_LOCAL = r"(?P<address>fe80:[0-9A-Fa-f:]{1,45}|169\.254\.[\d.]{3,7})(?:%[\w.@-]{1,32})?<"
+_OFFERED = re.compile(rf"(?P<interface>[A-Za-z][\w.@-]{{0,31}}):{_LINK_LOCAL}")
+_FIRST = re.compile(rf"Bootstrap ?: Using (?:interface )?(?:\[0\])?{_OFFERED.pattern}")
+_TRIED = re.compile(rf"[Cc]onnect.{{0,60}} to {_LINK_LOCAL}")
 _LINK = re.compile(r"\+ (?P<kind>PCI|NET|NVL)\[(?P<rate>[\d.]{1,12})\]")
 _MARKS = re.compile(
-    r"NCCL version |Using network |NET/|NCCL_|Bootstrap ?: |lo:127\.|\+ PCI\[|GPU Direct RDMA Disabled for GPU"
+    r"NCCL version |Using network |NET/|NCCL_|Bootstrap ?: |lo:127\.|\+ PCI\[|GPU Direct RDMA Disabled for GPU|"
+    r"Init COMPLETE"
 )
 """One of them is in all of these texts."""
 _LEAST_PCI = 0.6
@@ -50,6 +55,12 @@ class Setup:
     _refused: bool = False
     """A connection was; ranks may tell their interface after that."""
     _blamed: set[str | None] = field(default_factory=set)
+    _link_local: dict[str, tuple[str, Line]] = field(default_factory=dict)
+    """Interface and who offers it, by address."""
+    _tried: dict[str, Line] = field(default_factory=dict)
+    """Link-local addresses that somebody could not connect to."""
+    _doubtful: dict[str | None, tuple[str, Line]] = field(default_factory=dict)
+    """Hosts that offer a link-local address first, and the interface, until a communicator is there."""
     _virtual: set[str | None] = field(default_factory=set)
     _far: set[str | None] = field(default_factory=set)
     """Hosts with a card that is too far from a GPU to read its memory: that is how they are built."""
@@ -67,6 +78,9 @@ class Setup:
         if warns and _REFUSED.search(line.text):
             self._refused = True
             yield from self._unreachable()
+            if tried := _TRIED.search(line.text):
+                self._tried.setdefault(tried["address"], line)
+        self._note_link_local(line)
         if "+ PCI[" in line.text:
             yield from self._tree(line)
         if "GPU Direct RDMA Disabled for GPU" in line.text:
@@ -75,7 +89,35 @@ class Setup:
             pair = (int(found["from"]), int(found["to"]))
             self._channels.setdefault(pair, {})[found["way"]] = ("GDRDMA" in found["by"], line)
 
+    def _note_link_local(self, line: Line) -> None:
+        if "Init COMPLETE" in line.text:
+            self._doubtful.pop(line.who.host, None)
+        elif "Using " in line.text:
+            for found in _OFFERED.finditer(line.text):
+                self._link_local.setdefault(found["address"], (found["interface"], line))
+            if first := _FIRST.search(line.text):
+                self._doubtful.setdefault(line.who.host, (first["interface"], line))
+
     def end(self) -> Iterable[Fact]:
+        yield from self._of_pairs()
+        for address, line in self._tried.items():
+            yield self._of_link(address, line)
+        for interface, line in self._doubtful.values():
+            yield Setting(line.who, line.place(), "nccl.link_local", interface)
+
+    def _of_link(self, address: str, tried: Line) -> Trouble:
+        """Who offers others an address that counts on one link only is why they cannot reach it."""
+        interface, line = self._link_local.get(address, ("an interface", tried))
+        host = line.who.host if address in self._link_local else None
+        return Trouble(
+            line.who, line.place(), Level.INITIATING,
+            f"a link-local address of {interface} was offered, which other hosts did not reach", "config",
+            (Subject("host", Who(host=host)),) if host else (),
+            ("NCCL_SOCKET_IFNAME: name the interface that hosts reach each other by; NCCL_SOCKET_FAMILY=AF_INET",),
+            "nccl.link_local",
+        )  # fmt: skip
+
+    def _of_pairs(self) -> Iterable[Fact]:
         """Pairs of which one end can let its card read the GPU's memory directly, and the other cannot. What the other
         end says may stand in a log of its own."""
         for (source, target), ways in self._channels.items():
