@@ -75,6 +75,7 @@ _CLEANED_UP = 45
 """The driver ends what a process has left behind, whyever that has ended."""
 _CONTAINED = 94
 """A memory error that one program alone has met, and is not to blame for."""
+_CONTAINED_ERROR = "a memory error of the GPU, which one program alone has met"
 _REMARKS = frozenset((63, 92, 121, 162, 163))
 
 _PROCESS = re.compile(r"\bpid=(?P<pid>\d{1,9})\b")
@@ -133,7 +134,7 @@ def _xid(event: LogEvent, line: Line, place: Place) -> Iterable[Fact]:
     level = Level.INITIATING
     if event.code == _CLEANED_UP or event.code in _REMARKS:
         cause, level = None, Level.CASCADE
-    what = f"Xid {event.code}: {meaning.what}"
+    what = f"Xid {event.code}: {_CONTAINED_ERROR if event.code == _CONTAINED else meaning.what}"
     speaker = _host(line)
     if found := _PROCESS.search(event.detail or ""):
         speaker = replace(speaker, pid=int(found["pid"]))

@@ -130,11 +130,11 @@ CORE: tuple[Known, ...] = (
         "a kernel has failed on the GPU", "crashed", "speaker", ("`dmesg | grep -i xid` there",),
     ),
     Known(
-        "nccl.no_gpu_memory", "out of memory", r"Cuda failure.{0,60}out of memory", Level.INITIATING,
+        "nccl.no_gpu_memory", "out of memory", r"(?:Cuda|CUDA|HIP) failure.{0,60}out of memory", Level.INITIATING,
         "no memory is left on the GPU", "resource", "speaker", ("`nvidia-smi`: who else uses that GPU",),
     ),
     Known(
-        "nccl.cuda", "Cuda failure", r"(?:Cuda|HIP|CUDA) failure", Level.INITIATING,
+        "nccl.cuda", " failure", r"(?:Cuda|HIP|CUDA) failure", Level.INITIATING,
         "a call of the CUDA runtime has failed",
         "crashed", "speaker", ("the text of the failure, and `dmesg | grep -i xid`",),
     ),

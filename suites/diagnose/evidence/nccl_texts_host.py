@@ -98,7 +98,7 @@ ROWS: tuple[Known, ...] = (
           ("`ldd` of the program, LD_LIBRARY_PATH: one NCCL",)),
     Known("nccl.destroyed", "comm", r"comm \S{3,40} has already been destroyed|corrupted comm object detected",
           Level.CASCADE, "a communicator was used after its end"),
-    Known("nccl.proxy", "[Service thread]", r"\[Service thread\]", Level.CASCADE,
+    Known("nccl.proxy", "[Service thread]", r"\[Service thread\] (?:Accept failed|Could not|Error)", Level.CASCADE,
           "what was asked of a proxy failed, for a reason said before"),
     Known("nccl.proxy", "Proxy Call to rank", r"Proxy Call to rank \d{1,9} failed", Level.CASCADE,
           "what was asked of a proxy failed, for a reason said before"),

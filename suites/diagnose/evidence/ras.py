@@ -89,6 +89,8 @@ class RasText:
     """Ranks of each communicator that did not answer."""
     _given_up: list[Who] = field(default_factory=list)
     """Processes that are considered dead."""
+    _silent: _Part | None = None
+    """Processes that do not answer: ranks of a communicator that do not may be the same."""
     _part: _Part | None = None
     _broken: bool = False
 
@@ -99,6 +101,7 @@ class RasText:
     def _heard(self, line: Line) -> Iterable[Fact]:
         if found := _SUMMARY.search(line.text):
             yield from self._close()
+            yield from self._unplaced()
             self._key, self._broken = None, False
             self._lacking.clear()
             self._sizes[found["row"]] = int(found["size"])
@@ -116,6 +119,10 @@ class RasText:
             yield from self._told(line)
 
     def _told(self, line: Line) -> Iterable[Fact]:
+        if "ranks have different status" in line.text and self._key is not None:
+            yield Unread(
+                line.file, "ranks of a communicator are in different states: some leave it, or have aborted it"
+            )
         if found := _DIFFERENT.search(line.text):
             yield from self._close()
             if self._key is not None:
@@ -196,7 +203,13 @@ class RasText:
             self._broken = False
             yield Unread(part.line.file, IMPOSSIBLE)
             return
-        if part.absent:
+        if part.absent and self._key is None:
+            self._silent = part
+        elif part.absent:
+            if self._silent and len(part.absent) == len(self._silent.absent) == 1 and part.absent[0].pid is None:
+                same = replace(self._silent.absent[0], group=part.absent[0].group, group_rank=part.absent[0].group_rank)
+                yield Identity(same, part.line.place())
+            self._silent = None
             if len(part.absent) == len(self._given_up) == 1 and (only := part.absent[0]).pid is None:
                 yield Identity(
                     replace(self._given_up[0], group=only.group, group_rank=only.group_rank), part.line.place()
@@ -215,8 +228,15 @@ class RasText:
         everybody = range(told) if told == size and not self._lacking[key] else range(0)
         yield from behind(key, part.op, place, {at: _at(part, at, key, everybody) for at in part.numbers})
 
+    def _unplaced(self) -> Iterable[Fact]:
+        """Processes that do not answer, where no communicator tells whose ranks they are."""
+        if self._silent is not None:
+            yield Absent(self._silent.line.place(), tuple(self._silent.absent))
+        self._silent = None
+
     def end(self) -> Iterable[Fact]:
-        return self._close()
+        yield from self._close()
+        yield from self._unplaced()
 
 
 def _count(found: re.Match[str]) -> int | None:

@@ -133,6 +133,27 @@ def test_what_one_host_put_into_shared_memory_and_another_container_does_not_see
 
 
 @pytest.mark.parametrize(
+    "text", ["[Service thread] Connection closed by localRank 0", "NVLS multicast support is not available on dev 1"]
+)
+def test_what_every_run_says_is_no_complaint(tmp_path: Path, text: str) -> None:
+    assert told(tmp_path, NCCL.replace("WARN", "INFO").format(text)) == ("none", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("out of memory", ("resource", PROCESS)), ("invalid argument", ("crashed", PROCESS))],
+)
+def test_rccl_names_hip(tmp_path: Path, text: str, right: tuple[str, str]) -> None:
+    assert told(tmp_path, NCCL.format(f"HIP failure '{text}'")) == right
+
+
+def test_the_fabric_manager_names_the_switch_that_failed(tmp_path: Path) -> None:
+    log = "[Mar 01 2026 10:00:01] [ERROR] [tid 99] detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id "
+    text = log + "00000000:c4:00.0 physical id 2 port 30\n" + NCCL.format("Cuda failure 'unspecified launch failure'")
+    assert told(tmp_path, text) == ("device", "device 00000000:c4:00.0")
+
+
+@pytest.mark.parametrize(
     ("more", "culprits"), [("", HOST), ("NET/IB : Unable to open device mlx5_4", "device mlx5_4 of node01")]
 )
 def test_the_line_that_names_a_device_is_better_than_the_one_before_it(

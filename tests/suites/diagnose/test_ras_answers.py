@@ -54,6 +54,23 @@ def test_where_some_do_not_answer_who_is_not_listed_is_not_known(tmp_path: Path)
     assert verdict(tmp_path, lacking, lacking)["class"] == "undecided"
 
 
+def test_a_process_that_does_not_answer_is_the_rank_that_does_not(tmp_path: Path) -> None:
+    text = (
+        "INCOMPLETE\n  Missing communicator data from 1 job process\n  Process 812 on node node04 managing GPU 3\n\n"
+        "#0-0 (feedc0de12345678) INCOMPLETE\n  Missing communicator data from 1 rank\n  The missing rank: 7\n\n"
+        + HEAD
+        + "  7 ranks have launched up to operation 60\n"
+    )
+    told = verdict(tmp_path, text)
+    assert (told["class"], named(told), len(told["culprits"])) == ("missing", [7], 1)
+    assert told["culprits"][0]["host"] == "node04"
+
+
+def test_ranks_in_different_states_do_not_show_that_nothing_is_wrong(tmp_path: Path) -> None:
+    text = HEAD.replace("AllGather operation counts", "status") + "  7 ranks have status RUNNING\n"
+    assert verdict(tmp_path, text + "  Rank 5 has status ABORT " + WHERE.format(5))["class"] == "undecided"
+
+
 @pytest.mark.parametrize("where", ["peer", "process", "details", None])
 def test_a_process_that_is_dead_comes_before_a_failed_transfer(tmp_path: Path, where: str | None) -> None:
     (tmp_path / "job.log").write_text(
