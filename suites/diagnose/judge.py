@@ -12,7 +12,7 @@ from itertools import islice
 
 from suites.diagnose.case import Case
 from suites.diagnose.complaints import Complaint
-from suites.diagnose.facts import Class, Ended, Level, Seen, Stack, Subject, Unread, Who, World
+from suites.diagnose.facts import Absent, Class, Ended, Level, Seen, Stack, Subject, Unread, Who, World
 from suites.diagnose.graph import Wait, ends, reaching
 from suites.diagnose.holding import (
     common_call,
@@ -300,6 +300,7 @@ def _nothing(case: Case) -> Verdict | None:
     # Stacks are taken of what hangs, and what was seen in part does not show that nothing is wrong.
     # Where ends are not told, the last call may be one that does not end.
     doubtful = any(isinstance(fact, Stack) or (isinstance(fact, Unread) and fact.file in seen) for fact in case.facts)
+    doubtful |= any(isinstance(fact, Absent) and fact.absent for fact in case.facts)
     doubtful |= any(standing.ended_unknown for table in case.table.values() for standing in table.values())
     if not seen or doubtful or case.waits.waiters or common_call(case) or case.complaints:
         return None

@@ -214,6 +214,8 @@ class RasText:
                 yield Identity(
                     replace(self._given_up[0], group=only.group, group_rank=only.group_rank), part.line.place()
                 )
+            if self._key is not None and (size := self._sizes.get(self._row)):
+                yield self._group(self._key, part.line, size)
             yield Absent(part.line.place(), tuple(part.absent), group=self._key)
         elif part.kind == "missing":
             yield Unread(part.line.file, "ranks do not answer NCCL RAS, and are not listed")
@@ -223,10 +225,13 @@ class RasText:
     def _counted(self, part: _Part, key: str) -> Iterator[Fact]:
         place, told = part.line.place(), sum(part.numbers.values())
         size = self._sizes.get(self._row) or told + self._lacking[key]
-        yield Group(key, place, f"communicator {key.removeprefix('comm ')}", size or None)
+        yield self._group(key, part.line, size or None)
         # Who is not listed can be told only where all ranks of the communicator have answered.
         everybody = range(told) if told == size and not self._lacking[key] else range(0)
         yield from behind(key, part.op, place, {at: _at(part, at, key, everybody) for at in part.numbers})
+
+    def _group(self, key: str, line: Line, size: int | None) -> Group:
+        return Group(key, line.place(), f"communicator {key.removeprefix('comm ')}", size)
 
     def _unplaced(self) -> Iterable[Fact]:
         """Processes that do not answer, where no communicator tells whose ranks they are."""

@@ -66,6 +66,20 @@ def test_a_process_that_does_not_answer_is_the_rank_that_does_not(tmp_path: Path
     assert told["culprits"][0]["host"] == "node04"
 
 
+TABLE = (
+    "Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"
+    "    0         1         2         4         8         8   RUNNING  INCOMPLETE\n\n"
+)
+
+
+@pytest.mark.parametrize(("table", "right"), [(TABLE, "missing"), ("", "undecided")])
+def test_a_rank_that_does_not_answer_is_missing_where_it_is_told_who_else_there_is(
+    tmp_path: Path, table: str, right: str
+) -> None:
+    lacking = "#0-0 (feedc0de12345678) INCOMPLETE\n  Missing communicator data from 1 rank\n  The missing rank: 7\n"
+    assert verdict(tmp_path, table + lacking)["class"] == right
+
+
 def test_ranks_in_different_states_do_not_show_that_nothing_is_wrong(tmp_path: Path) -> None:
     text = HEAD.replace("AllGather operation counts", "status") + "  7 ranks have status RUNNING\n"
     assert verdict(tmp_path, text + "  Rank 5 has status ABORT " + WHERE.format(5))["class"] == "undecided"
