@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from suites.diagnose.addresses import shared_addresses
 from suites.diagnose.aliases import united
 from suites.diagnose.complaints import Complaint, complaints
 from suites.diagnose.devices import shared_devices
@@ -73,5 +74,6 @@ def case_of(facts: Sequence[Fact]) -> Case:
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
     found = waits(facts, people, table, tell)
-    told = sorted((*complaints(facts, people), *shared_devices(facts, people)), key=lambda complaint: complaint.key)
+    several = (*shared_devices(facts, people), *shared_addresses(facts, people))
+    told = sorted((*complaints(facts, people), *several), key=lambda complaint: complaint.key)
     return Case(facts, people, table, tell, found, ends(found.sure), told, mismatches(facts, people, table))
