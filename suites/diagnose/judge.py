@@ -237,9 +237,13 @@ def _unheard(case: Case) -> Verdict | None:
     if not logs or (share > 0 and not write_there(case, absent, waiting, logs)):
         return None
     verdict = _blamed(case, absent, case.waits.unseen, "likely" if share < 0 else "hypothesis")
+    told = next((c for c in case.complaints if c.person in absent and not c.end), None)
+    text = f"There is no evidence of {verb(absent, 'it', 'them')}: all"
+    if told is not None:
+        text = f"It said nothing but: {told.what}. All" if len(absent) == 1 else f"One said: {told.what}. All"
     return verdict and replace(
-        verdict, suspects=frozenset(), explanation=f"{verdict.explanation}. There is no evidence of "
-        f"{verb(absent, 'it', 'them')}: all that can be said is that all others are there",
+        verdict, suspects=frozenset(),
+        explanation=f"{verdict.explanation}. {text} that can be said is that all others are there",
     )  # fmt: skip
 
 
@@ -325,9 +329,11 @@ def _undecided(case: Case) -> Verdict:
             "which others are through; nothing tells why"
         )
     elif suspects:
+        heard = waiting - suspects
         text = (
-            f"{everybody(case.people, waiting - suspects) if waiting - suspects else 'ranks'} wait, and nothing tells "
-            f"for whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
+            f"{everybody(case.people, heard) if heard else 'ranks'} {'waits' if len(heard) == 1 else 'wait'}"
+            f", and nothing tells for whom: there is no evidence of "
+            f"{everybody(case.people, unseen) if unseen else 'the others'}"
         )
     elif waiting:
         text = f"{everybody(case.people, waiting)} waited in vain, and nothing tells for whom"
