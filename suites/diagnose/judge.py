@@ -316,6 +316,10 @@ def _nothing(case: Case) -> Verdict | None:
     return Verdict("none", "likely", "nothing wrong in what was seen")
 
 
+_STEPS = 3
+"""Of those that complaints bring with them, where no cause is known."""
+
+
 def _undecided(case: Case) -> Verdict:
     waiting, unseen = case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
@@ -343,6 +347,7 @@ def _undecided(case: Case) -> Verdict:
         "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects),
         at=where or common_call(case),
         waits=[*case.waits.sure, *case.waits.unseen],
+        next_checks=tuple(dict.fromkeys(step for complaint in case.complaints for step in complaint.remedy))[:_STEPS],
     )  # fmt: skip
 
 

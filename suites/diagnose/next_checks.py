@@ -44,5 +44,9 @@ NEXT: Mapping[Class, tuple[str, ...]] = {
     "launch": ("`opsdist hosts` and a plain `ssh HOST true` to each host",),
     "corrupt": ("run again; if it stays with this host or device, take it out of service and test memory",),
     "slow": ("what else runs on that host; `opsdist info` for clocks, throttling, link rate",),
-    "undecided": (),
+    "undecided": (
+        "the logs of all ranks, each line with its rank: `srun --label`, `torchrun --tee 3`",
+        "the stacks of all ranks while it hangs: `py-spy dump --nonblocking --pid PID` of each",
+        "of torch a flight recorder dump of each: TORCH_FR_BUFFER_SIZE=2000, TORCH_NCCL_DUMP_ON_TIMEOUT=1",
+    ),
 }

@@ -35,7 +35,9 @@ def render(record: Record) -> str:
 
 def nothing_read(record: Record) -> bool:
     """There was nothing to judge by."""
-    return record["mode"] == "recorded" and not record["sources"]["kinds"]
+    verdict = record["verdict"]
+    heard = (verdict["seen"], verdict["waiting"], verdict["initiating"], verdict["cascade_count"])
+    return record["mode"] == "recorded" and not record["sources"]["kinds"] and not any(heard)
 
 
 def closing(record: Record) -> str:

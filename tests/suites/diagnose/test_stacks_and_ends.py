@@ -149,3 +149,10 @@ def test_a_host_that_ssh_does_not_come_to_is_why_nothing_starts(tmp_path: Path, 
     told = verdict(tmp_path, {"job.log": text + "\n"})
     assert told["class"] == "launch"
     assert [(one["kind"], one["host"]) for one in told["culprits"]] == [("host", "node07")]
+
+
+def test_where_no_cause_is_known_the_next_steps_are_those_of_what_was_said(tmp_path: Path) -> None:
+    told = verdict(tmp_path, {"job.log": "RuntimeError: [gloo/pair.cc:598] Connection closed by peer [192.0.2.7]:28\n"})
+    assert told["class"] == "undecided"
+    assert told["next_checks"][0] == "the log of the rank at 192.0.2.7: why it ended"
+    assert any("all ranks" in step for step in told["next_checks"])

@@ -79,6 +79,18 @@ def test_without_evidence_it_says_what_to_collect() -> None:
     assert text.endswith("# undecided: there was no evidence to read")
 
 
+def test_what_was_heard_and_does_not_tell_is_not_called_nothing() -> None:
+    heard = diagnosis(
+        verdict=verdict(
+            **{"class": "undecided"}, culprits=[], collective=None, cascade_count=1, next_checks=["the log of rank 3"]
+        ),
+        sources={"read": 1, "kinds": {}, "unread": [], "ranks": {"seen": [], "size": None}},
+    )
+    text = render(heard)
+    assert "the log of rank 3" in text
+    assert text.endswith("# undecided: the evidence does not tell")
+
+
 def test_nothing_wrong_is_not_called_a_fault() -> None:
     text = render(diagnosis(verdict=verdict(**{"class": "none"}, culprits=[], collective=None, explanation="all well")))
     assert text.startswith("none: all well")
