@@ -28,8 +28,11 @@ _MOST_PENDING = 64
 _LATEST = 32
 _KEYS = (b"pg_config", b"entries", b"pg_status", b"comm_lib_version")
 _PEERS = re.compile(r"(?P<way>send|recv)\s+(?P<own>\d+)\s*(?:->|<-)\s*(?P<peer>\d+)")
-_TORCH = re.compile(r"/torch(?:_npu)?/")
-"""In the path of a file of torch's own; folders of users are called torchtitan, or torch_jobs."""
+_TORCH = re.compile(r"/torch(?:_npu)?/|/(?:typing_extensions|contextlib|functools)\.py$")
+"""In the path of a file of torch's own, or of what wraps its functions; folders of users are called torchtitan, or
+torch_jobs."""
+_LAST_NUMBER = re.compile(r"(?:^|[^0-9.])(?P<rank>\d{1,6})(?:\.[A-Za-z]\w*)*$")
+"""At the end of a file's name, before its endings: writers of dumps put the rank there, whatever else they call it."""
 
 Entry = Mapping[str, Any]
 
@@ -103,8 +106,12 @@ class _Dump:
     def facts(self) -> Iterator[Fact]:
         if not (self._configs or self._entries):
             raise NoDump("a flight recorder dump without process groups and entries: the recorder was off")
-        rank = self._source.who.rank
-        self._who = Who(rank=self._own_rank() if rank is None else rank, host=self._source.who.host)
+        told = self._source.who
+        rank = self._own_rank() if told.rank is None else told.rank
+        if rank is None:
+            raise NoDump("neither its name nor what is in it tells whose dump it is: call it like nccl_trace_rank_3")
+        # A name that was taken for host and process, as of a log, is none of a host here.
+        self._who = Who(rank=rank, host=told.host if told.pid is None else None)
         back_end = next((str(entry.get("profiling_name", "")).partition(":")[0] for entry in self._entries), "")
         kind = f"flight recorder dump ({', '.join(part for part in (self._version, back_end) if part)})"
         yield Seen(self._place, kind, self._who, verbose=True)
@@ -119,7 +126,8 @@ class _Dump:
             yield self._track(name, by_group.get(name, ()), self._status_of(ids.get(name)))
 
     def _own_rank(self) -> int | None:
-        """Where the name of the file does not tell: by a message's own end, or as the only one in all of its groups."""
+        """Where the name of the file does not tell: by a message's own end, or as the only one in all of its groups;
+        else by the number that the name ends in, where that is one of them."""
         for entry in self._entries:
             found = _PEERS.search(_called(entry))
             ranks = self._members.get(_group_name(entry), ())
@@ -127,7 +135,11 @@ class _Dump:
                 return ranks[int(found["own"])]
         common = [set(ranks) for ranks in self._members.values() if ranks]
         shared = set.intersection(*common) if common else set()
-        return shared.pop() if len(shared) == 1 else None
+        if len(shared) == 1:
+            return shared.pop()
+        found = _LAST_NUMBER.search(re.split("[/!]", self._source.name)[-1])
+        number = int(found["rank"]) if found else None
+        return number if not common or number in shared else None
 
     def _key(self, name: str) -> str:
         """The same name may stand for several groups of disjoint ranks."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from suites.diagnose.evidence.flight_recorder import read, recognises
 from suites.diagnose.evidence.source import Source
-from suites.diagnose.facts import Call, Fact, Group, Seen, Signature, Track, Unread, Who
+from suites.diagnose.facts import NOBODY, Call, Fact, Group, Seen, Signature, Track, Unread, Who
 from tests.made_up.hangs import dumps, job
 
 JOB = job.missing(4, "grid", (1,), "1", 3, 2)
@@ -68,12 +68,12 @@ def test_every_back_end_names_operations_alike(back_end: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["/job", "/job/torchtitan", "/job/torch_jobs"])
-@pytest.mark.parametrize("package", ["torch/distributed", "torch_npu"])
-def test_the_frame_of_a_call_is_the_innermost_of_the_program(folder: str, package: str) -> None:
+@pytest.mark.parametrize("file", ["torch/distributed/made_up.py", "torch_npu/made_up.py", "typing_extensions.py"])
+def test_the_frame_of_a_call_is_the_innermost_of_the_program(folder: str, file: str) -> None:
     dump = dumps.dump(JOB, 0)
     for entry in dump["entries"]:
         entry["frames"] = [
-            {"name": "inner", "filename": f"/lib/{package}/made_up.py", "line": 9},
+            {"name": "inner", "filename": f"/lib/{file}", "line": 9},
             {"name": "step", "filename": f"{folder}/train.py", "line": 40},
         ]
     pending = tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"].pending[0]
@@ -100,6 +100,30 @@ def test_ranks_of_messages_are_ranks_of_the_group() -> None:
 def test_without_a_name_the_only_rank_of_all_groups_is_whose_it_is() -> None:
     seen = next(fact for fact in facts_of(pickle.dumps(dumps.dump(JOB, 2), 2), Who()) if isinstance(fact, Seen))
     assert seen.who.rank == 2
+
+
+def of_file(name: str, who: Who = NOBODY) -> list[Fact]:
+    """World only: what is in it does not tell whose it is."""
+    made = job.missing(4, "world", (1,), "0", 3, 2)
+    data = pickle.dumps(dumps.dump(made, 3), 2)
+    return list(read(Source(name, lambda: io.BytesIO(data), who)))
+
+
+@pytest.mark.parametrize("name", ["3.pkl", "job/r3.pickle", "all.tar!fr/0003", "worker_3.json.gz", "trace-3"])
+def test_the_number_that_a_name_ends_in_is_the_rank(name: str) -> None:
+    assert [fact.who for fact in of_file(name) if isinstance(fact, Seen)] == [Who(rank=3)]
+
+
+def test_a_name_that_looks_like_host_and_process_tells_no_host() -> None:
+    read_as_log = Who(host="trace", pid=3)
+    assert [fact.who for fact in of_file("nccl_trace_3", read_as_log) if isinstance(fact, Seen)] == [Who(rank=3)]
+
+
+@pytest.mark.parametrize("name", ["t1007.bin", "dump", "2026.12.02"])
+def test_a_dump_of_nobody_known_is_told_to_be_unread(name: str) -> None:
+    (fact,) = of_file(name)
+    assert isinstance(fact, Unread)
+    assert "whose dump it is" in fact.why
 
 
 def test_a_status_beside_messages_tells_nothing_of_collectives() -> None:
