@@ -21,6 +21,7 @@ from suites.diagnose.holding import (
     hangs,
     held_before,
     how_held,
+    in_call,
     left_behind,
     may_be_another,
     operation_at,
@@ -325,6 +326,10 @@ def _undecided(case: Case) -> Verdict:
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
     held, where = left_behind(case)
     suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone | held)
+    if not suspects and (at := common_call(case)):
+        # Some are through and some are not, which a call that failed shows too: whoever is not heard may be why.
+        suspects = unseen = untold(case)
+        waiting |= in_call(case, at)
     if not case.facts or not any(not isinstance(fact, Seen | Unread | World) for fact in case.facts):
         text = "no evidence of any rank was found"
     elif held:
@@ -333,11 +338,10 @@ def _undecided(case: Case) -> Verdict:
             "which others are through; nothing tells why"
         )
     elif suspects:
-        heard = waiting - suspects
+        left = frozenset(waiting - suspects)
         text = (
-            f"{everybody(case.people, heard) if heard else 'ranks'} {'waits' if len(heard) == 1 else 'wait'}"
-            f", and nothing tells for whom: there is no evidence of "
-            f"{everybody(case.people, unseen) if unseen else 'the others'}"
+            f"{everybody(case.people, left) if left else 'ranks'} {verb(left, 'waits', 'wait')}, and nothing tells for "
+            f"whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
         )
     elif waiting:
         text = f"{everybody(case.people, waiting)} waited in vain, and nothing tells for whom"

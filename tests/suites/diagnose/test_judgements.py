@@ -64,6 +64,12 @@ def test_groups_entered_in_opposite_order_are_a_circle() -> None:
     assert (told.name, told.culprits) == ("cycle", {0, 1})
 
 
+def test_where_a_call_ended_for_some_who_is_not_heard_is_suspected() -> None:
+    """A call that failed ends too: that some are through does not show that all have been there."""
+    told = verdict(group("g", 0, 1, 2, 3), call(0, "g", 4, state="done"), call(2, "g", 4), call(3, "g", 4))
+    assert (told.name, told.culprits, told.suspects, told.waiting) == ("undecided", frozenset(), {1}, {2, 3})
+
+
 def test_those_who_are_all_in_one_call_are_not_to_blame_for_who_waits_for_them_elsewhere() -> None:
     told = verdict(
         group("g", 0, 1), group("h", 0, 1, 2, 3), call(0, "g", 7), call(1, "g", 7), call(2, "h", 5), call(3, "h", 5),
