@@ -98,12 +98,6 @@ def common_call(case: Case) -> At | None:
     return best[1] if best else None
 
 
-def in_call(case: Case, at: At) -> set[int]:
-    """Those that are in it."""
-    table = case.table.get(at.group or "", {})
-    return {person for person, standing in table.items() if standing.pending and standing.front == at.seq}
-
-
 def may_be_another(case: Case, number: int) -> bool:
     """Of a rank that is known by its place in a group only: whether it may be one that was heard elsewhere."""
     person = case.people.persons[number]

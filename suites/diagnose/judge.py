@@ -21,7 +21,6 @@ from suites.diagnose.holding import (
     hangs,
     held_before,
     how_held,
-    in_call,
     left_behind,
     may_be_another,
     operation_at,
@@ -325,11 +324,10 @@ def _undecided(case: Case) -> Verdict:
     waiting, unseen = case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE), case.unseen
     alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
     held, where = left_behind(case)
+    if held and (silent := untold(case)):
+        # A call that failed ends too: whoever is not heard may be why it did not for all.
+        unseen, waiting, held = unseen | silent, waiting | held, frozenset()
     suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone | held)
-    if not suspects and (at := common_call(case)):
-        # Some are through and some are not, which a call that failed shows too: whoever is not heard may be why.
-        suspects = unseen = untold(case)
-        waiting |= in_call(case, at)
     if not case.facts or not any(not isinstance(fact, Seen | Unread | World) for fact in case.facts):
         text = "no evidence of any rank was found"
     elif held:
