@@ -155,6 +155,8 @@ class Call:
     ended: float | None = None
     step: str | None = None
     """Where in its plan it stands, in words."""
+    batch: int | None = None
+    """Number, in its group, of what was handed over at once: messages of one batch do not wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,18 +138,25 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
     oldest = blockers(table)
     for group, standings in table.items():
         for person, standing in standings.items():
-            call = standing.messages[0] if standing.messages else None
-            if call is None or call.peer is None or oldest.get(person) is not call:
+            first = standing.messages[0] if standing.messages else None
+            if first is None or oldest.get(person) is not first:
                 continue
-            peer = people.number(call.peer)
-            if peer is None or peer == person or peer in moving:
-                continue
-            answer = _answer(call, person, peer, standings, people)
-            if answer is not None and oldest.get(peer) in (answer, None):
-                continue
-            why = "has not come to the other end" if answer is None else "is held up before it"
-            where = found.sure if peer in telling or answer is not None else found.unseen
-            where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
+            for call in (one for one in standing.messages if _together(one, first)):
+                peer = people.number(call.peer) if call.peer is not None else None
+                if peer is None or peer == person or peer in moving:
+                    continue
+                answer = _answer(call, person, peer, standings, people)
+                head = oldest.get(peer)
+                if answer is not None and (head is None or _together(head, answer)):
+                    continue
+                why = "has not come to the other end" if answer is None else "is held up before it"
+                where = found.sure if peer in telling or answer is not None else found.unseen
+                where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
+
+
+def _together(one: Call, other: Call) -> bool:
+    """Whether they are the same, or were handed over at once."""
+    return one is other or (one.batch is not None and (one.group, one.batch) == (other.group, other.batch))
 
 
 def _answer(call: Call, person: int, peer: int, standings: Mapping[int, Standing], people: People) -> Call | None:

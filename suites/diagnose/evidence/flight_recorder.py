@@ -2,7 +2,7 @@
 
 A pickle is read by an unpickler that refuses every class, so that nothing in it can run. What a dump holds is told in
 torch/csrc/distributed/c10d/FlightRecorder*.hpp of PyTorch; versions 2.0 to 2.10 differ by keys that are there or not.
-May import: facts, json_values, operations, source, ranks.
+May import: facts, batches, json_values, operations, source, ranks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from suites.diagnose.evidence.batches import Batches, Entry, ended, group_name
 from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
 from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
 from suites.diagnose.evidence.source import Source
@@ -33,8 +34,6 @@ _TORCH = re.compile(r"/torch(?:_npu)?/|/(?:typing_extensions|contextlib|functool
 torch_jobs."""
 _LAST_NUMBER = re.compile(r"(?:^|[^0-9.])(?P<rank>\d{1,6})(?:\.[A-Za-z]\w*)*$")
 """At the end of a file's name, before its endings: writers of dumps put the rank there, whatever else they call it."""
-
-Entry = Mapping[str, Any]
 
 
 class NoDump(Exception):
@@ -99,6 +98,7 @@ class _Dump:
         }
         self._status = mapping(dump.get("pg_status"))
         self._entries = mappings(dump.get("entries"))
+        self._batches = Batches(self._entries)
         self._members = {name: _ranks(config.get("ranks")) for name, config in self._configs.items()}
         self._signatures: dict[tuple[Any, ...], Signature] = {}
         self._who = Who()
@@ -117,7 +117,7 @@ class _Dump:
         yield Seen(self._place, kind, self._who, verbose=True)
         by_group: dict[str, list[Entry]] = defaultdict(list)
         for entry in self._entries:
-            by_group[_group_name(entry)].append(entry)
+            by_group[group_name(entry)].append(entry)
         for name in dict.fromkeys((*self._configs, *by_group)):
             ranks = self._members.get(name) or None
             yield Group(self._key(name), self._place, self._title(name), len(ranks) if ranks else None, ranks)
@@ -130,7 +130,7 @@ class _Dump:
         else by the number that the name ends in, where that is one of them."""
         for entry in self._entries:
             found = _PEERS.search(_called(entry))
-            ranks = self._members.get(_group_name(entry), ())
+            ranks = self._members.get(group_name(entry), ())
             if found and int(found["own"]) < len(ranks):
                 return ranks[int(found["own"])]
         common = [set(ranks) for ranks in self._members.values() if ranks]
@@ -149,7 +149,7 @@ class _Dump:
     def _title(self, name: str) -> str:
         if (desc := word(self._configs.get(name, {}).get("desc"))) not in ("", "undefined"):
             return desc
-        return next((_group_title(entry) for entry in self._entries if _group_name(entry) == name), "") or name
+        return next((_group_title(entry) for entry in self._entries if group_name(entry) == name), "") or name
 
     def _ids(self, by_group: Mapping[str, Sequence[Entry]]) -> dict[str, str]:
         """Group name -> the number that this process's status knows it by. Both rise in the order of creation."""
@@ -171,7 +171,7 @@ class _Dump:
 
     def _track(self, name: str, entries: Sequence[Entry], status: tuple[int | None, int | None, int | None]) -> Track:
         key = self._key(name)
-        open_ones = [entry for entry in entries if _state(entry) == "pending"]
+        open_ones = [entry for entry in entries if self._state(entry) == "pending"]
         history: dict[int, Signature] = {}
         for entry in entries:
             seq = natural(entry.get("collective_seq_id"))
@@ -183,7 +183,7 @@ class _Dump:
         enqueued, started, completed = (None, None, None) if any(e.get("is_p2p") for e in entries) else status
         return Track(
             self._who, self._place, key, enqueued, started, completed,
-            pending=tuple(self._call(entry, key) for entry in open_ones[:_MOST_PENDING]),
+            pending=tuple(self._call(e, key) for e in open_ones[:_MOST_PENDING] if not self._batches.closes(e)),
             whole=len(open_ones) < len(entries),
             history=tuple(sorted(history.items())),
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
@@ -195,10 +195,14 @@ class _Dump:
             peer, sends = Who(group=key, group_rank=int(found["peer"])), found["way"] == "send"
         seq = natural(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
         return Call(
-            self._who, self._place, key, None if peer else seq, self._signature(entry), _state(entry), peer, sends,
+            self._who, self._place, key, None if peer else seq, self._signature(entry), self._state(entry), peer, sends,
             _frame(entry), _seconds(entry.get("time_created_ns")),
             _seconds(entry.get("time_discovered_completed_ns")),
+            batch=self._batches.number(entry),
         )  # fmt: skip
+
+    def _state(self, entry: Entry) -> State:
+        return "done" if ended(entry) or self._batches.ended(entry) else "pending"
 
     def _signature(self, entry: Entry) -> Signature:
         """Interned, since a dump has thousands of calls of few kinds."""
@@ -232,11 +236,6 @@ def _seconds(nanoseconds: Any) -> float | None:
     return nanoseconds / 1e9 if isinstance(nanoseconds, int) and nanoseconds > 0 else None
 
 
-def _group_name(entry: Entry) -> str:
-    group = entry.get("process_group")
-    return str(group[0]) if isinstance(group, tuple | list) and group else str(entry.get("pg_id", ""))
-
-
 def _group_title(entry: Entry) -> str:
     group = entry.get("process_group")
     title = word(group[1]) if isinstance(group, tuple | list) and len(group) > 1 else ""
@@ -249,11 +248,6 @@ def _called(entry: Entry) -> str:
     if not name:  # torch_npu has it in the innermost frame
         name = next((str(frame.get("name", "")) for frame in mappings(entry.get("frames"))), "")
     return name.partition(":")[2] or name
-
-
-def _state(entry: Entry) -> State:
-    done = entry.get("state") == "completed" or entry.get("retired") is True
-    return "done" if done or entry.get("time_discovered_completed_ns") else "pending"
 
 
 def _elements(sizes: Any) -> int | None:

@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from suites.diagnose.evidence.flight_recorder import read, recognises
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import NOBODY, Call, Fact, Group, Seen, Signature, Track, Unread, Who
+from suites.diagnose.offline import diagnose
+from suites.report import now
 from tests.made_up.hangs import dumps, job
 
 JOB = job.missing(4, "grid", (1,), "1", 3, 2)
@@ -100,6 +103,46 @@ def test_ranks_of_messages_are_ranks_of_the_group() -> None:
 def test_without_a_name_the_only_rank_of_all_groups_is_whose_it_is() -> None:
     seen = next(fact for fact in facts_of(pickle.dumps(dumps.dump(JOB, 2), 2), Who()) if isinstance(fact, Seen))
     assert seen.who.rank == 2
+
+
+def batched(rank: int, ended: int, numbers: int, *, active_only: bool = False) -> dict[str, Any]:
+    """Of one of two ranks that send to each other and receive in one batch, time after time. PyTorch records no end of
+    the messages of a batch, only of the batch."""
+    dump = dumps.dump(JOB, rank)
+    first = dump["entries"][0] | {"process_group": ("1", "GROUP_1"), "is_p2p": True, "collective_seq_id": 0}
+    first |= {"state": "scheduled", "retired": False, "time_discovered_completed_ns": None}
+    dump["entries"] = []
+    for number in range(1, numbers + 1):
+        for name in (f"nccl:send {rank}->{1 - rank}", f"nccl:recv {rank}<-{1 - rank}", "nccl:coalesced"):
+            entry = first | {"profiling_name": name, "p2p_seq_id": number, "time_created_ns": number * 1_000_000}
+            if name == "nccl:coalesced" and number <= ended:
+                entry |= {"state": "completed", "retired": True}
+            if not (active_only and entry["state"] == "completed"):
+                dump["entries"].append(entry)
+    return dump
+
+
+@pytest.mark.parametrize("active_only", [False, True])
+def test_messages_of_a_batch_end_with_it(active_only: bool) -> None:
+    track = tracks(facts_of(pickle.dumps(batched(0, 3, 4, active_only=active_only), 2)))["1@0-1"]
+    assert [(call.signature.op, call.batch) for call in track.pending] == [("send", 4), ("recv", 4)]
+
+
+@pytest.mark.parametrize("active_only", [False, True])
+def test_who_is_a_batch_behind_is_missing(tmp_path: Path, active_only: bool) -> None:
+    """Both send first; in one batch that holds up nobody."""
+    for rank, numbers in ((0, 5), (1, 4)):
+        dump = batched(rank, 4, numbers, active_only=active_only)
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(dump, 2))
+    told = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert (told["class"], [one["rank"] for one in told["culprits"]]) == ("missing", [1])
+
+
+def test_messages_of_one_batch_make_no_circle(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(batched(rank, 4, 5), 2))
+    told = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert (told["class"], told["culprits"]) == ("undecided", [])
 
 
 def of_file(name: str, who: Who = NOBODY) -> list[Fact]:
