@@ -38,15 +38,27 @@ class Case:
 
     @property
     def unsure(self) -> frozenset[int]:
-        """They wait for somebody of whom there is no evidence, so they may be but victims. What a rank comes to only
-        after a call that it is in already does not count."""
+        """They may be but victims: they wait for somebody of whom there is no evidence, may have left a call that
+        failed on one, or are in one that only such have left. What a rank comes to only after a call that it is in
+        already does not count."""
         oldest = blockers(self.table)
-        return self._of_open_groups() | frozenset(
+        return self._of_open_groups() | self._of_failed_calls() | frozenset(
             waiter
             for wait in self.waits.unseen
             for waiter in wait.waiters
             if wait.group is None or (call := oldest.get(waiter)) is None or call.entered is None
             or (call.group, call.peer is None and call.seq) in ((wait.group, wait.seq), (wait.group, False))
+        )  # fmt: skip
+
+    def _of_failed_calls(self) -> frozenset[int]:
+        failed = self.waits.failed
+        return failed | frozenset(
+            person
+            for table in self.table.values() if failed
+            for person, standing in table.items()
+            if standing.pending
+            and (through := {other for other in table if table[other].passed(standing.front or 0)})
+            and through <= failed
         )  # fmt: skip
 
     def _of_open_groups(self) -> frozenset[int]:

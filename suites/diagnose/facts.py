@@ -180,6 +180,8 @@ class Track:
     """The last few calls, finished ones too, for a timeline."""
     exact: bool = False
     """All that a signature has must be the same on all ranks: calls that differ are at fault, ended or not."""
+    failures_end: bool = False
+    """A call that failed is told as one that ended."""
 
 
 @dataclass(frozen=True, slots=True)

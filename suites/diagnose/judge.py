@@ -195,7 +195,8 @@ def _ordered(case: Case) -> Verdict | None:
     found = ends(edges)
     if found.cycles:
         return _cycle(case, found.cycles[0], edges)
-    roots = found.roots - case.unsure
+    waiting = {waiter for wait in case.waits.sure for waiter in wait.waiters}
+    roots = found.roots - case.unsure - waiting
     return _blamed(case, roots, edges, "likely") if roots else None
 
 

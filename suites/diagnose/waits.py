@@ -2,7 +2,7 @@
 
 The rule: a rank whose oldest call of a group that has not ended is number s waits for every member that has not begun
 s, or is still in an earlier one. That is looked at in every group at once, so a chain leads from group to group.
-May import: facts, graph, people, standing.
+May import: facts, failures, graph, people, standing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from suites.diagnose.facts import Absent, Call, Fact, Level, Moving, Trouble, Waiting, Who
+from suites.diagnose.facts import Absent, Call, Fact, Level, Moving, Track, Trouble, Waiting, Who
+from suites.diagnose.failures import left_by_failure
 from suites.diagnose.graph import Wait
 from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
@@ -34,6 +35,8 @@ class Waits:
     sure: list[Wait] = field(default_factory=list)
     unseen: list[Wait] = field(default_factory=list)
     glimpsed: list[Wait] = field(default_factory=list)
+    failed: frozenset[int] = frozenset()
+    """They may have left their last call because it failed."""
 
     @property
     def waiters(self) -> set[int]:
@@ -49,6 +52,7 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
             continue  # of those whose other lines tell the group these are lost: they may be of any
         _of_collectives(group, standings, people, telling, moving, found)
     _of_messages(table, people, telling, moving, found)
+    _of_failures(facts, people, table, telling, found)
     came: dict[Hashable, set[int]] = defaultdict(set)
     for fact in facts:
         if isinstance(fact, Waiting):
@@ -81,10 +85,7 @@ def _of_collectives(
     moving: Set[int | None],
     found: Waits,
 ) -> None:
-    by_front: dict[int, set[int]] = defaultdict(set)
-    for person, standing in standings.items():
-        if standing.front is not None:
-            by_front[standing.front].add(person)
+    by_front = _fronts(standings)
     if group == UNNAMED and by_front and max(by_front) - min(by_front) > 1:
         return  # these may be calls of groups that count apart
     everybody = members(group, people, standings)
@@ -106,6 +107,33 @@ def _of_collectives(
             found.sure.append(Wait(frozenset(waiters), frozenset(late), group, seq, op, "has not come to it"))
         if unseen:
             found.unseen.append(Wait(frozenset(waiters), frozenset(unseen), group, seq, op, "no evidence from it"))
+
+
+def _of_failures(facts: Sequence[Fact], people: People, table: Standings, telling: Set[int], found: Waits) -> None:
+    """Where failed calls are told as ended, and members of groups are not told at all, any rank of which there is no
+    evidence may be why: for who may have left a failed call, and who is in a call that others come out of alone."""
+    left = left_by_failure(facts, people, telling)
+    found.failed = frozenset(left)
+    silent = frozenset(n for n, person in enumerate(people.persons) if person.rank is not None) - telling
+    if not silent:
+        return
+    for person, call in left.items():
+        why = "its call may have failed there"
+        found.unseen.append(Wait(frozenset((person,)), silent, call.group, call.seq, call.signature.op, why))
+    for group in {fact.group for fact in facts if isinstance(fact, Track) and fact.failures_end}:
+        for seq, waiters in _fronts(table.get(group, {})).items() if people.members(group) is None else ():
+            op = _operation(table[group], waiters, seq)
+            if not (op in _SYNCHRONISING and any(standing.passed(seq) for standing in table[group].values())):
+                found.unseen.append(Wait(frozenset(waiters), silent, group, seq, op, "may be of its group"))
+
+
+def _fronts(standings: Mapping[int, Standing]) -> dict[int, set[int]]:
+    """Who is in which call first."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for person, standing in standings.items():
+        if standing.front is not None:
+            found[standing.front].add(person)
+    return found
 
 
 def _operation(standings: Mapping[int, Standing], waiters: Iterable[int], seq: int) -> str | None:

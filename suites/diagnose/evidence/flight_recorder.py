@@ -187,6 +187,7 @@ class _Dump:
             whole=len(open_ones) < len(entries),
             history=tuple(sorted(history.items())),
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
+            failures_end=any(e.get("retired") is True and e.get("state") != "completed" for e in entries),
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:

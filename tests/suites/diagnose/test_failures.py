@@ -1,0 +1,76 @@
+"""Recordings that tell of a failed call only that it is over: who left one is no culprit for not coming to the next."""
+
+from __future__ import annotations
+
+from suites.diagnose.case import case_of
+from suites.diagnose.facts import Call, Fact, Place, Signature, Track, Who
+from suites.diagnose.judge import judge
+from suites.diagnose.verdict import Verdict
+
+
+def track(
+    rank: int, group: str, seq: int, at: float, op: str = "allreduce", *, ends: bool, loose: bool = True
+) -> Track:
+    """The last call of a rank in a group, which is over or not; earlier ones are over."""
+    place = Place(f"rank_{rank}")
+    last = Call(Who(rank), place, group, seq, Signature(op), "done" if ends else "pending", entered=at)
+    history = tuple((number, Signature(op)) for number in range(1, seq + 1))
+    pending = () if ends else (last,)
+    return Track(
+        Who(rank), place, group, seq, None, seq if ends else seq - 1, pending, history=history, latest=(last,),
+        failures_end=loose,
+    )  # fmt: skip
+
+
+def verdict(*facts: Fact) -> Verdict:
+    return judge(case_of(facts))
+
+
+def one_has_died(*, loose: bool) -> list[Fact]:
+    """Rank 3, which was in a row with rank 2 and is heard no more. Rank 2 left their call, and did not come to that of
+    its column, in which rank 0 is; ranks 1 and 0 are in one of theirs."""
+    return [
+        track(0, "row", 4, 1.0, ends=True, loose=loose), track(0, "column", 5, 2.0, ends=False, loose=loose),
+        track(1, "row", 4, 1.0, ends=True, loose=loose), track(1, "other column", 5, 2.0, ends=False, loose=loose),
+        track(2, "other row", 4, 1.0, ends=True, loose=loose), track(2, "column", 4, 0.5, ends=True, loose=loose),
+        track(4, "0", 1, 0.1, ends=True, loose=loose),
+    ]  # fmt: skip
+
+
+def test_who_left_a_call_that_nobody_has_gone_on_from_may_have_left_a_failed_one() -> None:
+    told = verdict(*one_has_died(loose=True))
+    assert (told.name, told.culprits) == ("undecided", frozenset())
+    assert {2, 3} <= told.suspects
+
+
+def test_where_failed_calls_are_told_as_such_who_does_not_come_is_missing() -> None:
+    told = verdict(*one_has_died(loose=False))
+    assert (told.name, told.culprits) == ("missing", {2})
+
+
+def test_a_call_that_others_went_on_from_has_not_failed() -> None:
+    went_on = [track(3, "other row", 4, 1.0, ends=True), track(3, "other column", 5, 2.0, ends=False)]
+    told = verdict(*one_has_died(loose=True), *went_on)
+    assert (told.name, told.culprits) == ("missing", {2})
+
+
+def test_who_is_in_a_call_that_was_left_by_failure_is_not_stuck() -> None:
+    """Rank 1 is where rank 0 has left, and rank 3 waits for it elsewhere; rank 2 is heard no more."""
+    left = [track(0, "g", 4, 1.0, ends=True), track(1, "g", 4, 1.0, ends=False)]
+    waits = [track(1, "h", 5, 0.5, ends=True), track(3, "h", 6, 2.0, ends=False), track(3, "0", 1, 0.1, ends=True)]
+    told = verdict(*left, *waits)
+    assert (told.name, told.culprits) == ("undecided", frozenset())
+    assert {1, 2} <= told.suspects
+
+
+def test_a_broadcast_that_some_come_out_of_may_wait_for_somebody_unheard() -> None:
+    """It goes from rank to rank: that ranks 0 and 3 are through does not show that rank 2 has been there."""
+
+    def told(op: str) -> Verdict:
+        there = [track(rank, "g", 4, 1.0, op, ends=rank != 1) for rank in (0, 1, 3)]
+        waits = [track(rank, "h", 6, 2.0, ends=False) for rank in (0, 3)]
+        return verdict(*there, *waits, track(1, "h", 5, 0.5, ends=True), track(3, "0", 1, 0.1, ends=True))
+
+    assert (told("broadcast").name, told("broadcast").culprits) == ("undecided", frozenset())
+    assert {1, 2} <= told("broadcast").suspects
+    assert (told("allreduce").name, told("allreduce").culprits) == ("stuck", {1})
