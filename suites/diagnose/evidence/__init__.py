@@ -56,6 +56,8 @@ LINE_READERS: Mapping[str, str] = {
     "identities": "suites.diagnose.evidence.identities:Identities",
     "launchers": "suites.diagnose.evidence.launchers:ROWS",
     "sizes of jobs": "suites.diagnose.evidence.world:WorldSizes",
+    "MPI": "suites.diagnose.evidence.mpi:ROWS",
+    "MPI, in paragraphs": "suites.diagnose.evidence.mpi_blocks:MpiParagraphs",
 }
 """name -> "module:name" of a LineReader's class, or of a table of known texts."""
 
