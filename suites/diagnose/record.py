@@ -108,8 +108,8 @@ def _person(people: People, number: int) -> dict[str, Any]:
         told["rank"] = person.rank
     elif person.group_ranks:
         told["group_rank"] = next(iter(person.group_ranks.values()))
-    if person.host:
-        told["host"] = person.host
+    if person.host or (person.rank is None and person.address):
+        told["host"] = person.host or person.address
     if person.device:
         told["device"] = person.device
     return told

@@ -36,13 +36,14 @@ def everybody(people: People, numbers: Iterable[int]) -> str:
 def somebody(people: People, number: int) -> str:
     """One of them, by what is known."""
     person = people.persons[number]
+    at = person.host or person.address
     where = f" on {person.host}" if person.host else ""
     if person.rank is not None:
         return f"rank {person.rank}{where}"
     for group, rank in person.group_ranks.items():
         return f"rank {rank} of {group_name(people, group)}{where}"
     if person.pid is not None:
-        return f"process {person.pid}{where}"
+        return f"process {person.pid}" + (f" on {at}" if at else "")
     return (person.device or person.address or "somebody") + where
 
 

@@ -1,13 +1,14 @@
-"""Texts of what starts ranks: ssh, Open MPI and PRRTE, Hydra, DeepSpeed, torchrun, Ray, containers.
+"""Texts of what starts ranks: ssh, Open MPI and PRRTE, Hydra, DeepSpeed, torchrun.
 
-The texts are those of OpenSSH, Open MPI/PRRTE, MPICH's and Intel's Hydra, DeepSpeed, PyTorch's elastic agent, Ray,
-Docker, and Kubernetes; those of Slurm have a file of their own.
-May import: facts, known, launchers_slurm.
+The texts are those of OpenSSH, Open MPI/PRRTE, MPICH's and Intel's Hydra, DeepSpeed, and PyTorch's elastic agent; those
+of Slurm, and of Ray and containers, have files of their own.
+May import: facts, known, launchers_cloud, launchers_slurm.
 """
 
 from __future__ import annotations
 
 from suites.diagnose.evidence.known import Known
+from suites.diagnose.evidence.launchers_cloud import CLOUD
 from suites.diagnose.evidence.launchers_slurm import SLURM
 from suites.diagnose.facts import Level
 
@@ -95,6 +96,19 @@ _MPI = (
           "mpirun does not run as root unless it is told to", "launch", remedy=("mpirun --allow-run-as-root",)),
     Known("mpirun.daemons", "unable to reliably start", r"unable to reliably start one or more daemons",
           Level.CASCADE, "mpirun could not start its daemon on a host"),
+    Known("mpirun.daemon_failed", "daemon has unexpectedly failed", r"daemon has unexpectedly failed after launch",
+          Level.TRANSPORT, "a daemon of mpirun did not report back", "launch",
+          remedy=("its host must find and reach the one where mpirun runs: names, firewall, --mca oob_tcp_if_include",
+                  "mpirun --debug-daemons --mca plm_base_verbose 10: which one")),
+    Known("mpirun.no_daemon", "orted: ", r"\b(?:orted|prted): (?:command )?not found", _OWN,
+          "a host does not find Open MPI: its PATH over ssh is not that of a login", "launch",
+          remedy=("mpirun --prefix DIRECTORY, or the same PATH in ~/.bashrc of all hosts",)),
+    Known("mpirun.no_daemon", "prted: ", r"\bprted: (?:command )?not found", _OWN,
+          "a host does not find Open MPI: its PATH over ssh is not that of a login", "launch",
+          remedy=("mpirun --prefix DIRECTORY, or the same PATH in ~/.bashrc of all hosts",)),
+    Known("mpirun.no_pmi", "PMI2_Init failed", r"PMI2_Init failed to in", _OWN,
+          "srun started Open MPI without the PMI that it wants", "launch",
+          remedy=("srun --mpi=list, then srun --mpi=pmix or --mpi=pmi2", "or start by mpirun inside the allocation")),
     Known("mpirun.daemon_lost", "Remote daemon: ", rf"Remote daemon: \S{{1,100}} on node {_HOST}\s*$", Level.TRANSPORT,
           "mpirun has lost its daemon on {host}", "transport", "host", ("whether {host} is up: `ssh {host} uptime`",)),
     Known("mpirun.singletons", "OMPI was not built with SLURM", r"OMPI was not built with SLURM", _OWN,
@@ -108,7 +122,7 @@ _MPI = (
     Known("hydra.server", "unable to connect to server", rf"{_PROXY}.{{0,200}}unable to connect to server "
           r"(?P<peer_host>[\w.:-]+)", _OWN, "{host} does not reach {peer_host}, where mpiexec runs", "launch",
           "host", ("`getent hosts {peer_host}` and firewall rules on {host}",)),
-    Known("hydra.start", "unable to run bstrap_proxy on", rf"unable to run bstrap_proxy on {_HOST} \(", _OWN,
+    Known("hydra.start", "unable to run ", rf"unable to run (?:bstrap_)?proxy on {_HOST} \(", _OWN,
           "mpiexec could not start its proxy on {host}", "launch", "host", ("ssh {host} true",)),
     Known("hydra.executable", "execvp error on file", rf"(?:{_PROXY}.{{0,200}})?execvp error on "
           r"file (?P<file>\S{1,200}) \((?P<why>[\w ]{1,60})\)", _OWN, "{file} cannot be run: {why}", "launch", "host"),
@@ -128,24 +142,6 @@ _OTHERS = (
           "torchrun ends the others"),
     Known("torchrun.told", "death signal", r"Received (?:Signals\.SIG[A-Z]{2,6}|\d{1,2}) death signal",
           Level.TEARDOWN, "torchrun was told to end, and ends its ranks"),
-    Known("kubernetes.oom", "OOMKilled", r"\bOOMKilled\b", _OWN,
-          "a container was killed for want of memory", "resource"),
-    Known("docker.start", "Error response from daemon", r"[Dd]ocker: Error response from daemon: (?P<why>.{1,120})",
-          _OWN, "docker did not start a container: {why}", "launch"),
-    Known("ray.memory", "running low on memory", r"due to the node running low on memory(?:.{0,200}?IP: "
-          r"(?P<address>[\da-fA-F.:]{2,45}))?", _OWN, "Ray ended a worker since its host ran out of memory", "resource",
-          remedy=("fewer or smaller workers a host; RAY_memory_usage_threshold",)),
-    Known("ray.worker", "Worker exit type:", r"Worker IP address: (?P<address>[\da-fA-F.:]{2,45}) Worker port: \d+ "
-          r"Worker PID: (?P<pid>\d{1,9}) Worker exit type: (?P<kind>SYSTEM_ERROR|NODE_OUT_OF_MEMORY|USER_ERROR)", _OWN,
-          "a worker of Ray has died: {kind}", "crashed", "speaker",
-          ("the worker's log in /tmp/ray/session_latest/logs, `dmesg | grep -i oom` on its host",)),
-    Known("ray.crashed", "WorkerCrashedError", r"WorkerCrashedError", Level.CASCADE, "a worker of Ray has died"),
-    Known("ray.actor", "ActorDiedError", r"ActorDiedError", Level.CASCADE, "an actor of Ray has died"),
-    Known("ray.actor", "RayActorError", r"RayActorError", Level.CASCADE, "an actor of Ray has died"),
-    Known("ray.actor", "The actor died unexpectedly", r"The actor died unexpectedly", Level.CASCADE,
-          "an actor of Ray has died"),
-    Known("ray.actor", "The actor is dead because", r"The actor is dead because", Level.CASCADE,
-          "an actor of Ray has died"),
 )  # fmt: skip
 
-ROWS = (*_SSH, *_MPI, *SLURM, *_OTHERS)
+ROWS = (*_SSH, *_MPI, *SLURM, *CLOUD, *_OTHERS)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.diagnose.evidence import exits, launchers, pyspy, tracebacks
+from suites.diagnose.evidence import exits, launchers, mpi, mpi_blocks, pyspy, tracebacks
 from suites.diagnose.evidence.known import KnownTexts
 from suites.diagnose.evidence.line import Line, LineReader
 from suites.diagnose.facts import NOBODY, Ended, Fact, Frame, Level, Raised, Stack, Trouble, Who
@@ -45,6 +45,7 @@ Root Cause (first observed failure):
 """
 READERS: tuple[Callable[[], LineReader], ...] = (
     pyspy.Stacks, tracebacks.Tracebacks, exits.Exits, lambda: KnownTexts(launchers.ROWS),
+    lambda: KnownTexts(mpi.ROWS), mpi_blocks.MpiParagraphs,
 )  # fmt: skip
 
 
@@ -159,6 +160,9 @@ def test_what_is_said_of_nobody_is_nobodys_end() -> None:
         ("[proxy:0:1@node07] main (p.c:1): unable to connect to server head at port 1 (check!)", "node07"),
         ("[mpiexec@head] check_exit_codes (h.c:1): unable to run bstrap_proxy on node07 (pid 1, exit code 65280)",
          "node07"),
+        ("[mpiexec@head] check_exit_codes (h.c:1): unable to run proxy on node07 (pid 1)", "node07"),
+        ("ssh not successful for host node07:", "node07"),
+        ('Error from server (NotFound): pods "node07" not found', "node07"),
         ("srun: error: Task launch for StepId=7.0 failed on node node07: Communication connection failure", "node07"),
     ],
 )  # fmt: skip
@@ -192,6 +196,13 @@ def test_a_host_that_is_not_reached_is_what_the_launch_fails_on(text: str, host:
         "srun: error: Invalid MPI type 'pmix', --mpi=list for acceptable types",
         "slurmstepd: error: execve(): ./job: No such file or directory",
         "srun: error: Application launch failed: Communication connection failure",
+        "PMI2_Init failed to intialize.  Return code: 1",
+        "An ORTE daemon has unexpectedly failed after launch and before",
+        "bash: orted: command not found",
+        "bash: prted: command not found",
+        "error: unable to upgrade connection: container not found",
+        "0/8 nodes are available: 8 Insufficient nvidia.com/gpu.",
+        'Failed to pull image "registry.example/job:1": not found',
         "docker: Error response from daemon: could not select device driver.",
     ],
 )
@@ -219,6 +230,7 @@ def test_why_nothing_starts_is_the_launch(text: str) -> None:
         ("ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.", Level.CASCADE, None),
         ("ray.exceptions.WorkerCrashedError: The worker died unexpectedly", Level.CASCADE, None),
         ("srun: error: node03: task 3: Out Of Memory", Level.INITIATING, "resource"),
+        ("The node was low on resource: memory. Container job was using 61Gi", Level.INITIATING, "resource"),
         ("Task was killed due to the node running low on memory.", Level.INITIATING, "resource"),
     ],
 )  # fmt: skip

@@ -1,0 +1,58 @@
+"""Texts of Ray, Kubernetes, Docker and Horovod's launcher, which start ranks in containers and actors.
+
+May import: facts, known.
+"""
+
+from __future__ import annotations
+
+from suites.diagnose.evidence.known import Known
+from suites.diagnose.facts import Level
+
+_OWN = Level.INITIATING
+_POD = r"(?P<host>[a-z\d][a-z\d.-]{0,252})"
+_IP = r"(?P<address>[\da-fA-F.:]{2,45})"
+
+CLOUD = (
+    Known("kubernetes.oom", "OOMKilled", r"\bOOMKilled\b", _OWN,
+          "a container was killed for want of memory", "resource"),
+    Known("kubernetes.evicted", "low on resource", r"[Tt]he node was low on resource: (?P<what>[\w-]{1,40})", _OWN,
+          "a pod was evicted since its node ran out of {what}", "resource",
+          remedy=("requests and limits of the pod, against `kubectl describe node`",)),
+    Known("kubernetes.no_pod", "Error from server (NotFound): pods", rf'\(NotFound\): pods "{_POD}" not found', _OWN,
+          "there is no pod {host}", "launch", "host", ("kubectl get pod {host} -o wide",)),
+    Known("kubernetes.no_container", "unable to upgrade connection", r"unable to upgrade connection: (?P<why>.{1,100})",
+          _OWN, "kubectl runs nothing in a pod: {why}", "launch", remedy=("`kubectl get pods`: are all Running?",)),
+    Known("kubernetes.unschedulable", "nodes are available", r"\d{1,6}/\d{1,6} nodes are available: (?P<why>.{1,160})",
+          _OWN, "Kubernetes finds no node for a pod: {why}", "launch", remedy=("kubectl describe pod",)),
+    Known("kubernetes.image", "Failed to pull image", r'Failed to pull image "(?P<image>[^"]{1,200})"', _OWN,
+          "a node cannot pull {image}", "launch", remedy=("kubectl describe pod",)),
+    Known("docker.start", "Error response from daemon", r"[Dd]ocker: Error response from daemon: (?P<why>.{1,120})",
+          _OWN, "docker did not start a container: {why}", "launch"),
+    Known("horovod.ssh", "ssh not successful for host", r"ssh not successful for host "
+    r"(?P<host>[\w.-]{1,255}):?", _OWN,
+          "ssh does not come to {host}", "launch", "host", ("ssh -v {host} true",)),
+    Known("horovod.ended", "exited with non-zero", r"Horovod detected that one or more processes exited with non-zero",
+          Level.TEARDOWN, "horovodrun ends the others after one has failed"),
+    Known("ray.memory", "running low on memory", r"due to the node running low on memory(?:.{0,200}?IP: "
+          rf"{_IP})?", _OWN, "Ray ended a worker since its host ran out of memory", "resource",
+          remedy=("fewer or smaller workers a host; RAY_memory_usage_threshold",)),
+    Known("ray.worker", "Worker exit type:", rf"Worker IP address: {_IP} Worker port: \d+ "
+          r"Worker PID: (?P<pid>\d{1,9}) Worker exit type: (?P<kind>SYSTEM_ERROR|NODE_OUT_OF_MEMORY|USER_ERROR)", _OWN,
+          "a worker of Ray has died: {kind}", "crashed", "speaker",
+          ("the worker's log in /tmp/ray/session_latest/logs, `dmesg | grep -i oom` on its host",)),
+    Known("ray.node", "has been marked dead because the detector", rf"address: {_IP} and node name: \S{{1,255}} has "
+    rf"been "
+          "marked dead", Level.TRANSPORT, "the raylet of {address} has not been heard of for long", "transport", "host",
+          ("whether {address} is up, and its raylet.out and dashboard_agent.log in /tmp/ray/session_latest/logs",
+           "`dmesg | grep -i oom` there")),
+    Known("ray.node", "has been marked dead because the detector", r"has been marked dead because the detector",
+          Level.TRANSPORT, "the raylet of a node has not been heard of for long", "transport",
+          remedy=("`ray list nodes`: which is dead",)),
+    Known("ray.crashed", "WorkerCrashedError", r"WorkerCrashedError", Level.CASCADE, "a worker of Ray has died"),
+    Known("ray.actor", "ActorDiedError", r"ActorDiedError", Level.CASCADE, "an actor of Ray has died"),
+    Known("ray.actor", "RayActorError", r"RayActorError", Level.CASCADE, "an actor of Ray has died"),
+    Known("ray.actor", "The actor died unexpectedly", r"The actor died unexpectedly", Level.CASCADE,
+          "an actor of Ray has died"),
+    Known("ray.actor", "The actor is dead because", r"The actor is dead because", Level.CASCADE,
+          "an actor of Ray has died"),
+)  # fmt: skip
