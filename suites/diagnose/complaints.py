@@ -50,7 +50,7 @@ _AMONG_RANKS = re.compile(
 """Files in which processes of a job wait for each other."""
 _LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException"))
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
-_OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "kubernetes.oom", "ray.memory"))
+_OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "srun.oom_task", "kubernetes.oom", "ray.memory"))
 """Rows of what is said where a process is killed for want of memory, mostly without its rank."""
 _KEPT = frozenset(("device", "resource", "config", "launch"))
 """Causes that are no consequence, whenever they are said."""

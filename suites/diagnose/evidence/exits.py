@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 
 from suites.diagnose.evidence.known import people
 from suites.diagnose.evidence.line import Line, merged
-from suites.diagnose.facts import NOBODY, Ended, Fact, Who
+from suites.diagnose.facts import NOBODY, Ended, Fact, Identity, Level, Trouble, Who
 from suites.diagnose.ranks import ranged
 
 SIGNALS = {
     "Killed": signal.SIGKILL,
+    "Out Of Memory": signal.SIGKILL,
     "Terminated": signal.SIGTERM,
     "Segmentation fault": signal.SIGSEGV,
     "Aborted": signal.SIGABRT,
@@ -35,7 +36,7 @@ _PATTERNS = (
     rf"{_SRUN}Exited with exit code (?P<code>\d{{1,9}})",
     rf"{_SRUN}(?P<name>{_NAMES})",
     rf"{_NOTICED} signal (?P<signal>\d{{1,3}})",
-    r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)",
+    r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)(?!: Fatal error in )",
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
@@ -46,6 +47,10 @@ _CHILDREN = (
 )
 """Those that their parent tells, which is another process of the job: Lightning's launcher, vLLM's executors."""
 _ELASTIC = "torch.distributed.elastic"
+_PATIENCE = 20.0
+"""Seconds: torchrun gives those who are left half a minute to end, and then kills them."""
+_MADE_TO_END = "torchrun killed it, since it did not end when another one had failed"
+_MOST_BARE = 4096
 _EXITS = tuple((re.compile(pattern), pattern in _CHILDREN) for pattern in (*_PATTERNS, *_CHILDREN))
 
 _TIME = re.compile(r"^\s*time\s{1,20}: (?P<time>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)\s*$")
@@ -55,7 +60,11 @@ _BLOCKS = tuple(
         r"^\s*host\s{1,20}: (?P<host>[\w.-]+)",
         r"(?:\bRANK (?P<rank>\d{1,9}) )?\bPID (?P<pid>\d{1,9}) RUNNING AT (?P<host>[\w.-]+)",
         r"^\s*Process name: \[(?:\[\d{1,9},1\],|[^\]\s]{1,99}@1,)(?P<rank>\d{1,9})\]",
-        r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI_?\w*[Ww][Oo][Rr][Ll][Dd]",
+        r"^\s*Process name: (?P<rank>\d{1,9})\s*$",
+        (
+            r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI(?:_?\w*[Ww][Oo][Rr][Ll][Dd]| "
+            r"COMMUNICATOR \d{1,9} DUP FROM 0\b)"
+        ),
         rf"{_NOTICED}\s*$",
     )
 )
@@ -97,6 +106,8 @@ class Exits:
     _blocks: dict[Who, _Block] = field(default_factory=dict)
     _timed: list[tuple[float, Ended]] = field(default_factory=list)
     """Of what lists the failures of several processes, in no order of time."""
+    _bare: set[int] = field(default_factory=set)
+    """Processes that were told to have ended by their number alone."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
         self._torchrun = self._torchrun or _ELASTIC in line.text
@@ -104,7 +115,10 @@ class Exits:
             if found := pattern.search(line.text):
                 speaker = Who(host=line.who.host) if of_child else line.who
                 if not (self._torchrun and line.text.startswith("srun: error:")):
-                    yield from _ended(line, merged(speaker, people(found)), found)
+                    who = merged(speaker, people(found))
+                    if who.pid is not None and who.rank is None and who.host is None and len(self._bare) < _MOST_BARE:
+                        self._bare.add(who.pid)
+                    yield from _ended(line, who, found)
                 return
         for pattern in _BLOCKS:
             if found := pattern.search(line.text):
@@ -132,8 +146,25 @@ class Exits:
 
     def end(self) -> Iterable[Fact]:
         """A time of the end of a process only orders such ends: what says why has mostly none."""
-        for _, ended in sorted(self._timed, key=lambda one: one[0]):
-            yield ended
+        yield from self._named()
+        first: dict[str | None, float] = {}
+        for time, ended in sorted(self._timed, key=lambda one: one[0]):
+            began = first.setdefault(ended.who.host, time)
+            if ended.signal == signal.SIGKILL and time - began >= _PATIENCE:
+                yield Trouble(ended.who, ended.place, Level.TEARDOWN, _MADE_TO_END, known_as="torchrun.killed")
+            else:
+                yield ended
+
+    def _named(self) -> Iterable[Fact]:
+        """Whom torchrun has told of by number, its report tells the rank of."""
+        told: dict[int, set[Who]] = {}
+        for _, ended in self._timed:
+            if ended.who.pid in self._bare and ended.who.rank is not None:
+                told.setdefault(ended.who.pid, set()).add(ended.who)
+        for pid, (who, *others) in told.items():
+            if not others:
+                place = next(ended.place for _, ended in self._timed if ended.who == who)
+                yield Identity(Who(rank=who.rank, pid=pid), place)
 
 
 def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:

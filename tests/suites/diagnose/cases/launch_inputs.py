@@ -1,0 +1,78 @@
+"""Launchers, and the libraries of MPI that they start, where their own lines decide."""
+
+from __future__ import annotations
+
+from tests.suites.diagnose.cases.case import Case
+
+_REPORT = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+
+
+def _failure(time: str, rank: int, code: int, pid: int) -> str:
+    return (
+        f"  time      : 2026-03-21_15:{time}\n  host      : gpu19\n  rank      : {rank} (local_rank: {rank})\n"
+        f"  exitcode  : {code} (pid: {pid})\n"
+    )
+
+
+CASES = (
+    Case(
+        "M1 UCX gives up, and its process with it",
+        {"job.log": "[cn27:2330:0:2330] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 "
+         "vend 0x81 hw_synd 0/0)\n[cn27:2330] *** Process received signal ***\n[cn27:2330] Signal: Aborted (6)\n"
+         "mpirun noticed that process rank 3 with PID 2330 on node cn27 exited on signal 6 (Aborted).\n"},
+        "transport", ("link rank 3",), None, "retry count",
+    ),
+    Case(
+        "M2 peers of who was killed",
+        {"job.log": "".join(
+            f"[cn44][[55297,1],{rank}][btl_tcp_frag.c:238:mca_btl_tcp_frag_recv] mca_btl_tcp_frag_recv: readv failed: "
+            "Connection reset by peer (104)\n" for rank in (0, 1))
+         + "mpirun noticed that process rank 2 with PID 9911 on node cn45 exited on signal 9 (Killed).\n"},
+        "crashed", ("rank 2",), None, "signal 9",
+    ),
+    Case(
+        "M3 torchrun tells the process first, and then whose it is",
+        {"job.log": "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 3 "
+         f"(pid: 812917) of binary: python\n{_REPORT}{_failure('43:03', 3, -9, 812917)}"},
+        "crashed", ("rank 3",),
+    ),
+    Case(
+        "M4 torchrun has killed those who did not end",
+        {"job.log": _REPORT + _failure("43:03", 3, 1, 93) + _failure("43:34", 0, -9, 90)},
+        "crashed", ("rank 3",),
+    ),
+    Case(
+        "M5 srun's tasks are no ranks where torchrun starts these",
+        {"job.log": f"1: {_REPORT}slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step "
+        f"tasks have "
+         "been OOM Killed.\nsrun: error: cn61: task 0: Out Of Memory\n"},
+        "resource", ("host cn61",), None, "Out Of Memory",
+    ),
+    Case(
+        "M6 horovodrun names who failed first",
+        {"job.log": "RuntimeError: Horovod detected that one or more processes exited with non-zero status, thus "
+        "causing "
+         "the job to be terminated. The first process to do so was:\nProcess name: 3\nExit code: 137\n"},
+        "crashed", ("rank 3",),
+    ),
+    Case(
+        "M7 mpi4py aborts on a copy of the world",
+        {"job.log": "MPI_ABORT was invoked on rank 2 in communicator MPI COMMUNICATOR 5 DUP FROM 0\nwith errorcode "
+        "1.\n"},
+        "crashed", ("rank 2",),
+    ),
+    Case(
+        "M10 a node of Ray has gone",
+        {"job.log": "2026-02-07 17:53:40,197\tWARNING worker.py:2037 -- The node with node id: b1d7d50a and address: "
+         "192.0.2.9 and node name: w9 has been marked dead because the detector has missed too many heartbeats from "
+         "it.\n"},
+        "transport", ("host 192.0.2.9",), None, "marked dead",
+    ),
+    Case(
+        "M11 MPICH says that a library gave up, of each rank",
+        {"job.log": "Abort(1091215) on node 0 (rank 0 in comm 0): Fatal error in PMPI_Init: Other MPI error, error "
+        "stack:\n"
+         "create_vni_context(1512): OFI addrinfo() failed (ofi_init.c:1512:create_vni_context:No data available)\n"},
+        "config", (), None, "OFI addrinfo",
+    ),
+)  # fmt: skip
