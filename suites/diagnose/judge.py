@@ -30,6 +30,7 @@ from suites.diagnose.holding import (
     write_there,
 )
 from suites.diagnose.next_checks import NEXT
+from suites.diagnose.own_faults import alike, own_faults, unreached
 from suites.diagnose.paths import in_common
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
@@ -144,27 +145,18 @@ def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
 
 def _initiated(case: Case) -> Verdict | None:
     """Somebody complains of what is their own."""
-    own = [c for c in case.complaints if c.level == Level.INITIATING and c.cause]
+    own = own_faults(case)
     if not own:
         return None
-    found, alike = _by(case, own[0], "likely"), _alike(own)
-    if len(alike) < 2:
+    found, together, hosts = _by(case, own[0], "likely"), alike(own), unreached(own)
+    if hosts:
+        return replace(found, about=hosts)
+    if len(together) < 2:
         return found
     return replace(
-        found, culprits=alike, waiting=found.waiting - alike,
-        explanation=f"{everybody(case.people, alike)}, each: {own[0].what}",
+        found, culprits=together, waiting=found.waiting - together,
+        explanation=f"{everybody(case.people, together)}, each: {own[0].what}",
     )  # fmt: skip
-
-
-def _alike(own: Sequence[Complaint]) -> frozenset[int]:
-    """Who is at fault in just the same way as the first: one exception of all ranks, or no memory on any, is no
-    matter of the one that is written first."""
-    first = own[0]
-    if not (first.raised or first.cause == "resource"):
-        return frozenset()
-    found = [c for c in own if (c.what, c.cause, c.raised) == (first.what, first.cause, first.raised)]
-    about = {subject.kind for complaint in found for subject in complaint.about}
-    return frozenset(c.person for c in found if c.person is not None) if about == {"rank"} else frozenset()
 
 
 def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:

@@ -62,6 +62,20 @@ CASES = (
         "crashed", ("rank 2",),
     ),
     Case(
+        "M8 names of hosts that came later",
+        {"job.log": "ssh: Could not resolve hostname mw-0.mw: Name or service not known\n+ sleep 10\nmw-0 is ready\n"
+         "[1,3]<stderr>:Traceback (most recent call last):\n[1,3]<stderr>:  File \"train.py\", line 88, in <module>\n"
+         "[1,3]<stderr>:ValueError: batch is empty\n"},
+        "crashed", ("rank 3",), None, "ValueError",
+    ),
+    Case(
+        "M9 several hosts are not found",
+        {"job.log": "ssh: Could not resolve hostname mw-0.mw: Name or service not known\n"
+         "ssh: Could not resolve hostname mw-1.mw: Name or service not known\nORTE was unable to reliably start one or "
+         "more daemons.\n"},
+        "launch", ("host mw-0.mw", "host mw-1.mw"), None, "Could not resolve",
+    ),
+    Case(
         "M10 a node of Ray has gone",
         {"job.log": "2026-02-07 17:53:40,197\tWARNING worker.py:2037 -- The node with node id: b1d7d50a and address: "
          "192.0.2.9 and node name: w9 has been marked dead because the detector has missed too many heartbeats from "
