@@ -334,8 +334,17 @@ def _undecided(case: Case) -> Verdict:
             f"{everybody(case.people, left) if left else 'ranks'} {verb(left, 'waits', 'wait')}, and nothing tells for "
             f"whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
         )
+    elif case.complaints and case.complaints[0].level == Level.TRANSPORT:
+        first = case.complaints[0]
+        speaker = f"{somebody(case.people, first.person)}: " if first.person is not None else ""
+        text = f"{speaker}{first.what}; nothing tells at whose end"
+    elif waiting & _in_vain(case):
+        text = f"{everybody(case.people, waiting & _in_vain(case))} waited in vain, and nothing tells for whom"
     elif waiting:
-        text = f"{everybody(case.people, waiting)} waited in vain, and nothing tells for whom"
+        text = (
+            f"{everybody(case.people, waiting)} {verb(frozenset(waiting), 'tells', 'tell')} of a failure that follows "
+            "from another, and nothing tells from which"
+        )
     else:
         text = "what was seen does not tell why the job hangs, or that it does"
     return Verdict(
@@ -344,6 +353,11 @@ def _undecided(case: Case) -> Verdict:
         waits=[*case.waits.sure, *case.waits.unseen],
         next_checks=tuple(dict.fromkeys(step for complaint in case.complaints for step in complaint.remedy))[:_STEPS],
     )  # fmt: skip
+
+
+def _in_vain(case: Case) -> set[int | None]:
+    """Who waits, or is said to have waited."""
+    return case.waits.waiters | {c.person for c in case.complaints if c.level == Level.TIMEOUT}
 
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (

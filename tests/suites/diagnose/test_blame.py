@@ -202,3 +202,17 @@ def test_where_all_processes_of_a_host_break_down_it_is_the_host() -> None:
     told = verdict(Group("g", Place("0.log", 1), ranks=(0, 1, 2, 3)), *seen, *there, *ended)
     assert (told.name, told.culprits, told.suspects) == ("crashed", {2, 3}, frozenset())
     assert [subject.who.host for subject in told.about] == ["node1"]
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        (Level.TRANSPORT, "rank 0: it fails; nothing tells at whose end"),
+        (Level.TIMEOUT, "rank 0 waited in vain, and nothing tells for whom"),
+        (Level.CASCADE, "rank 0 tells of a failure that follows from another, and nothing tells from which"),
+    ],
+)
+def test_who_is_not_heard_to_wait_is_not_said_to(level: Level, said: str) -> None:
+    told = verdict(Trouble(Who(0), Place("0.log", 5), level, "it fails", remedy=("look there",)))
+    assert (told.name, told.culprits, told.explanation) == ("undecided", frozenset(), said)
+    assert "look there" in told.next_checks
