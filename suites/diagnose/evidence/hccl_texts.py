@@ -74,9 +74,9 @@ PATH: Sequence[Known] = (
     Known("hccl.sdma", "EI0012", _code("EI0012"), _PATH, "a copy between NPUs failed (SDMA): a link between them, a "
           "memory error, or memory that was freed", None, "nobody",
           ("npu-smi info -t health -i 0", "see whether the peer ended, or destroyed its communicator, before this")),
-    Known("hccl.sdma", "fftsplus sdma error", r"fftsplus sdma error", _PATH, "a copy between NPUs failed (SDMA): a link"
-          " between them, a memory error, or memory that was freed", None, "nobody",
-          ("npu-smi info -t health -i 0",)),
+    Known("hccl.sdma", "sdma error", r"there is an? (?:fftsplus )?sdma error", _PATH,
+          "a copy between NPUs failed (SDMA): a link between them, a memory error, or memory that was freed", None,
+          "nobody", ("npu-smi info -t health -i 0",)),
     Known("hccl.peer_access", "EI0010", _code("EI0010"), _PATH, "NPUs cannot reach each other directly", "transport",
           "nobody", ("npu-smi info -t topo", "npu-smi info -t health -i 0")),
 )  # fmt: skip
@@ -87,8 +87,9 @@ WAITING: Sequence[Known] = (
           remedy=(_LOOK_FIRST, _SAME_PROGRAM)),
     Known("hccl.task_failed", "Task run failed", r"Task run failed, base information", _TIMEOUT,
           "a task of a collective did not come to its end", remedy=(_LOOK_FIRST, _SAME_PROGRAM)),
-    Known("hccl.idle", "timeout:18", r"task timeout occurred.{0,300}timeout:(?P<seconds>18(?:36|00))\b", _TIMEOUT,
-          "waited for the {seconds} s that HCCL_EXEC_TIMEOUT is by default: where all ranks stop together and nothing "
+    Known("hccl.idle", "task timeout occurred",
+          r"task timeout occurred.{0,300}timeout[:=](?P<time>18(?:36|00)s?\b|30min(?=\(default))", _TIMEOUT,
+          "waited for as long as HCCL_EXEC_TIMEOUT is by default ({time}): where all ranks stop together and nothing "
           "failed before, they were idle for that long inside a collective, and no rank is at fault",
           remedy=("if the job was idle, keep its ranks out of collectives while idle", _LOOK_FIRST)),
     Known("hccl.notify", "task timeout occurred", r"(?:fftsplus|notify|event)[\w ]{0,20}task timeout occurred",
@@ -115,6 +116,8 @@ WAITING: Sequence[Known] = (
           remedy=("check that the root's address can be reached from here", "set HCCL_SOCKET_IFNAME on all hosts")),
     Known("hccl.negotiation", "EI0015", _code("EI0015"), _TIMEOUT, "not all ranks reported to the root in time",
           remedy=("see why the missing ranks did not start",)),
+    Known("hccl.connect", "Wait timeout for get P2P status", r"Wait timeout for get P2P status", _TIMEOUT,
+          "waited in vain for another NPU of this server", remedy=(_LOOK_FIRST,)),
     Known("hccl.stream", "EE1002", _code("EE1002"), _TIMEOUT, "waited in vain for a stream of the NPU",
           remedy=(_LOOK_FIRST,)),
 )  # fmt: skip

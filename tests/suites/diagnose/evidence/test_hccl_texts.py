@@ -88,6 +88,22 @@ def test_no_abnormal_periods_clears_the_network() -> None:
     assert (trouble.known_as, trouble.cause) == ("hccl.behaviour", None)
 
 
+@pytest.mark.parametrize("told", ["timeout:1836.", "timeout=1836s.", "timeout:30min(default)."])
+def test_the_default_time_in_all_its_forms(told: str) -> None:
+    (trouble,) = troubles(
+        f"hccl fftsplus task timeout occurred during task execution, stuck notify num:1, {told}[FUNC:X]"
+    )
+    assert (trouble.known_as, trouble.level) == ("hccl.idle", Level.TIMEOUT)
+
+
+def test_a_copy_that_failed_is_a_path_at_nobodys_end() -> None:
+    for kind in ("sdma", "fftsplus sdma"):
+        (trouble,) = troubles(
+            f"The error from device(chipId:1), serial number is 6. there is a {kind} error, channel 2"
+        )
+        assert (trouble.level, trouble.cause, trouble.about) == (Level.TRANSPORT, None, ())
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name} {row.wakes}")
 def test_only_what_is_ones_own_or_a_path_proves_something(row) -> None:  # type: ignore[no-untyped-def]
     if row.level > Level.TRANSPORT:
