@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from suites.diagnose.evidence.line import Line, merged
-from suites.diagnose.facts import Fact, Seen, Who
+from suites.diagnose.facts import NOBODY, Fact, Seen, Who
 
 UNNAMED = "HCCL communicator"
 """The group of ranks that are told without the name of their communicator."""
 _NOBODY = 0xFFFF_FFFF
 _BLOCK_LINES = 12
+_MOST_SPEAKERS = 4096
 _TIME = r"(?P<time>\d{4}-\d\d-\d\d[- ]\d\d:\d\d:\d\d(?:\.\d{1,6}){0,2})"
 _RECORD = re.compile(r"\[[A-Z]{1,9}\]\s?[A-Z_]{2,20}\((?P<pid>\d{1,10}),[^)]{0,80}\):\s?" + _TIME)
 _BLOCK = re.compile(_TIME + r"\s\(PID:(?P<pid>\d{1,10}), ?Device:(?P<device>-?\d{1,5}), ?RankID:(?P<rank>-?\d{1,10})\)")
@@ -46,7 +47,8 @@ class Processes:
     """All that speak in one source."""
 
     known: dict[tuple[str | None, int | None, int | None], Process] = field(default_factory=dict)
-    _block: tuple[int, Who] | None = None
+    _blocks: dict[Who, tuple[int, Who]] = field(default_factory=dict)
+    """By who is told around the lines, which ranks write by turns: the last block and where it begins."""
     _seen: set[Who] = field(default_factory=set)
 
     def of(self, line: Line) -> Process:
@@ -66,17 +68,19 @@ class Processes:
                 rank=rank if 0 <= rank < _NOBODY else None,
                 device=f"npu{device}" if device >= 0 else None,
             )
-            self._block = (line.number, who)
+            if len(self._blocks) < _MOST_SPEAKERS:
+                self._blocks[line.who] = (line.number, who)
             return _with(line, who, found["time"])
         if found := _CODED.search(text):
             return _with(line, Who(pid=int(found["pid"])), found["time"])
-        if self._block and _CODE.search(text) and 0 <= line.number - self._block[0] <= _BLOCK_LINES:
-            return replace(line, who=merged(line.who, self._block[1]))
+        number, who = self._blocks.get(line.who, (line.number, NOBODY))
+        if who is not NOBODY and 0 <= line.number - number <= _BLOCK_LINES and _CODE.search(text):
+            return replace(line, who=merged(line.who, who))
         return line
 
     def first_words(self, line: Line) -> Iterable[Fact]:
         """That this process has been heard, once."""
-        if line.who not in self._seen and len(self._seen) < 4096 and _RECORD.search(line.text):
+        if line.who not in self._seen and len(self._seen) < _MOST_SPEAKERS and _RECORD.search(line.text):
             self._seen.add(line.who)
             yield Seen(line.place(), "HCCL log", line.who)
 

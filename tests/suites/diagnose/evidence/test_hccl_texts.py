@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from suites.diagnose.evidence.hccl_log import HcclLog
 from suites.diagnose.evidence.hccl_texts import ROWS
+from suites.diagnose.evidence.line import Line
 from suites.diagnose.facts import Level, Trouble, Who
 from tests.suites.diagnose.evidence.hccl_lines import facts, of, record, troubles
 
@@ -27,6 +29,13 @@ CODES = {
 def test_each_code_in_all_its_forms(code: str, form: str) -> None:
     (trouble,) = troubles(form.format(code))
     assert (trouble.level, trouble.cause) == CODES[code]
+
+
+def fed_by_turns(*lines: tuple[Who, str]) -> list[Trouble]:
+    """Lines of a log that several write, with who is told around each."""
+    reader = HcclLog()
+    told = [fact for n, (who, text) in enumerate(lines, 1) for fact in reader.feed(Line(text, n, "job.log", who))]
+    return of(Trouble, [*told, *reader.end()])
 
 
 def test_a_code_that_is_only_mentioned_is_no_complaint() -> None:
@@ -102,6 +111,15 @@ def test_a_copy_that_failed_is_a_path_at_nobodys_end() -> None:
             f"The error from device(chipId:1), serial number is 6. there is a {kind} error, channel 2"
         )
         assert (trouble.level, trouble.cause, trouble.about) == (Level.TRANSPORT, None, ())
+
+
+def test_blocks_that_ranks_write_by_turns_are_kept_apart() -> None:
+    told = fed_by_turns(
+        (Who(rank=1), "[ERROR] 2026-03-01-08:00:00 (PID:11, Device:1, RankID:1) ERR02200 DIST call hccl api failed."),
+        (Who(rank=0), "EJ0001: 2026-03-01-08:00:00.100.200 Failed to initialize the HCCP process."),
+    )
+    (busy,) = [trouble for trouble in told if trouble.known_as == "hccl.npu_busy"]
+    assert (busy.who.rank, busy.who.pid) == (0, None)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name} {row.wakes}")
