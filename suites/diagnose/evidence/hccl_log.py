@@ -1,24 +1,26 @@
 """Reads the logs of CANN and HCCL, and the errors of theirs that frameworks print.
 
-May import: facts, known, line, hccl_*.
+May import: facts, known, line, acl_texts, hccl_*.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from suites.diagnose.evidence import hccl_calls, hccl_heartbeat, hccl_init, hccl_tables, hccl_texts
+from suites.diagnose.evidence import acl_texts, hccl_calls, hccl_heartbeat, hccl_init, hccl_tables, hccl_texts
 from suites.diagnose.evidence.hccl_calls import Calls
 from suites.diagnose.evidence.hccl_heartbeat import Heartbeat
 from suites.diagnose.evidence.hccl_links import Links
 from suites.diagnose.evidence.hccl_speech import Processes
 from suites.diagnose.evidence.hccl_tasks import Tasks
 from suites.diagnose.evidence.known import KnownTexts
-from suites.diagnose.evidence.line import Line
-from suites.diagnose.facts import Fact, Level, Trouble
+from suites.diagnose.evidence.line import Line, merged
+from suites.diagnose.facts import Fact, Group, Identity, Level, Seen, Setting, Trouble, Who
 
 Handler = Callable[[Line, Processes], Iterable[Fact]]
+_ERROR = re.compile(r"\[ERROR\] ?(?:HCCL|HCCP|ROCE)\(")
 _RECORDS = ("HCCL(", "HCCP(", "RUNTIME(", "ROCE(")
 
 
@@ -44,6 +46,57 @@ class Dispatch:
         self._late.clear()
 
 
+@dataclass(slots=True)
+class Failed:
+    """torch_npu's exception says whose it is only in the line after it, which is of the same message."""
+
+    _texts: KnownTexts = field(default_factory=lambda: KnownTexts(acl_texts.ROWS))
+    _held: dict[Who, Line] = field(default_factory=dict)
+    """By who is told around the line."""
+
+    @property
+    def wakes(self) -> tuple[str, ...]:
+        return self._texts.wakes
+
+    def feed(self, line: Line, processes: Processes) -> Iterable[Fact]:
+        held = self._held.pop(line.who, None)
+        if held is not None:
+            whose = processes.block_at(line) if line.number == held.number + 1 else None
+            yield from self._texts.feed(replace(held, who=merged(held.who, whose)) if whose else held)
+        if not any(wake in line.text for wake in self._texts.wakes):
+            return
+        if len(self._held) < 1024:
+            self._held[line.who] = line
+        else:
+            yield from self._texts.feed(line)
+
+    def end(self, processes: Processes) -> Iterable[Fact]:
+        for line in self._held.values():
+            yield from self._texts.feed(line)
+        self._held.clear()
+
+
+@dataclass(slots=True)
+class Unknown:
+    """A process that tells of errors is not well, even where none of them is known."""
+
+    _first: dict[Who, Line] = field(default_factory=dict)
+    _known: set[Who] = field(default_factory=set)
+
+    def feed(self, line: Line, known: bool) -> None:
+        if known:
+            self._known.add(line.who)
+            self._first.pop(line.who, None)
+        elif line.who not in self._known and len(self._first) < 1024 and _ERROR.match(line.text):
+            self._first.setdefault(line.who, line)
+
+    def end(self, processes: Processes) -> Iterable[Fact]:
+        for line in self._first.values():
+            what = "HCCL tells of an error that is not known here, so its own words count"
+            yield Trouble(line.who, line.place(), Level.CASCADE, what, known_as="hccl.unknown")
+        self._first.clear()
+
+
 class HcclLog:
     """Gives each line to the rows of known texts, and to those that know its marker."""
 
@@ -51,8 +104,9 @@ class HcclLog:
         self.awake = False
         self._processes = Processes()
         self._texts = KnownTexts(hccl_texts.ROWS), KnownTexts(hccl_tables.ROWS)
+        self._failed, self._unknown = Failed(), Unknown()
         links, tasks, calls, heartbeat, dispatch = Links(), Tasks(), Calls(), Heartbeat(), Dispatch()
-        self._keeping = (links, tasks, dispatch)
+        self._keeping = (links, tasks, dispatch, self._failed, self._unknown)
         self._handlers: Sequence[tuple[str, Handler]] = (
             *hccl_init.HANDLERS, *hccl_calls.HANDLERS, *hccl_heartbeat.HANDLERS,
             ("client", links.row), ("server", links.row), ("createLink para", links.create),
@@ -67,12 +121,20 @@ class HcclLog:
         )  # fmt: skip
         weak = ("client", "server", "rank [", " ERR", "parameter", "identifier[")
         markers = [marker for marker, _ in self._handlers if marker not in weak]
-        wakes = [wake for texts in self._texts for wake in texts.wakes]
+        wakes = [wake for texts in (*self._texts, self._failed) for wake in texts.wakes]
         self.wakes = tuple(dict.fromkeys((*_RECORDS, "RankID:", "parameter [", *wakes, *markers)))
 
     def feed(self, line: Line) -> Iterable[Fact]:
-        line = self._processes.spoken(line)
+        around, line = line, self._processes.spoken(line)
+        yield from self._failed.feed(around, self._processes)
         yield from self._processes.first_words(line)
+        told = False
+        for fact in self._told(line):
+            told |= not isinstance(fact, Identity | Group | Setting | Seen)
+            yield fact
+        self._unknown.feed(line, told)
+
+    def _told(self, line: Line) -> Iterable[Fact]:
         for texts in self._texts:
             yield from texts.feed(line)
         for marker, handle in self._handlers:

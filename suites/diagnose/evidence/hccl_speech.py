@@ -78,6 +78,11 @@ class Processes:
             return replace(line, who=merged(line.who, who))
         return line
 
+    def block_at(self, line: Line) -> Who | None:
+        """Whose block begins with this line, as it stood before it was known who says it."""
+        number, who = self._blocks.get(line.who, (-1, NOBODY))
+        return who if number == line.number else None
+
     def first_words(self, line: Line) -> Iterable[Fact]:
         """That this process has been heard, once."""
         if line.who not in self._seen and len(self._seen) < _MOST_SPEAKERS and _RECORD.search(line.text):

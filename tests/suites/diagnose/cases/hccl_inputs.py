@@ -98,6 +98,20 @@ _PORT_LATER = (
     "socket establish timeout, role[0] rank[1] timeout[120 s]\n"
 )
 
+_TRACEBACK = (
+    "[rank{rank}]: Traceback (most recent call last):\n"
+    '[rank{rank}]:   File "/work/train.py", line 35, in step\n'
+    "[rank{rank}]:     model.step()\n"
+    "[rank{rank}]: RuntimeError: {error}\n"
+)
+_SYNC = (
+    "Traceback (most recent call last):\n"
+    '  File "/srv/agent.py", line 404, in inputs\n'
+    "    dist.broadcast_object_list(inputs)\n"
+    "RuntimeError: ACL stream synchronize failed.\nEI9999: Inner Error!\nEI9999: 2026-01-31-10:42:00.358.410  "
+    + _FFTS.replace("1836", "30min(default)")
+)
+
 CASES = (
     Case("C19", {"job.log": _waits(2969, 25, 24, 32, 101)}, "undecided"),
     Case("C19 the chain leads to one whose port is down",
@@ -170,4 +184,15 @@ CASES = (
                              "information tag check fail. local[AllGather_group_name_1], "
                              "remote[AllReduce_group_name_1]\n"},
          "mismatch", (), None, "check fail"),
+    Case("a stream that failed comes to light in a traceback", {"job.log": _SYNC}, "undecided"),
+    Case("a collective that failed comes to light in a traceback",
+         {"job.log": _TRACEBACK.format(rank=1, error="made_up.cpp:281 OPS function error: HcclAllreduce, error code is "
+                                       "6") + "[rank1]: EI0006: [PID: 12] 2026-01-31-18:07:20.444.436 Getting socket "
+          "times out. Reason: Remote Rank did not send the data in time.\n"}, "undecided"),
+    Case("one NPU's memory is at fault, and others waited",
+         {"job.log": _TRACEBACK.format(rank=2, error="made_up.cpp:12 NPU function error: HBM MULTI BIT ECC ERROR, "
+                                       "error code is 507054") + _waits(31, 1, 2, 4, 1)},
+         "device", ("device of rank 2",), None, "507054"),
+    Case("an error of HCCL that is not known", {"plog-7_1.log": "[ERROR] HCCL(7,server):2026-01-31-02:25:58.068.817 "
+         "[made_up.cc:974][8][Init]errNo[0x0000000005000002]HcclMadeUp failed.\n"}, "undecided"),
 )  # fmt: skip

@@ -113,6 +113,17 @@ def test_a_copy_that_failed_is_a_path_at_nobodys_end() -> None:
         assert (trouble.level, trouble.cause, trouble.about) == (Level.TRANSPORT, None, ())
 
 
+def test_an_error_that_is_not_known_is_not_passed_over() -> None:
+    (trouble,) = troubles(record(7, "[Init][CommRootInfoConfig]errNo[0x0000000005000002]Made up failed."))
+    assert (trouble.known_as, trouble.level, trouble.who.pid) == ("hccl.unknown", Level.CASCADE, 7)
+    known = troubles(record(7, "[Made]up failed.") + "\n" + record(7, "[Wait][P2P]Wait timeout for get P2P status"))
+    assert [one.known_as for one in known] == ["hccl.connect"]
+
+
+def test_a_process_without_an_error_tells_of_none() -> None:
+    assert not troubles(record(7, "[Made]up done.", level="INFO"))
+
+
 def test_blocks_that_ranks_write_by_turns_are_kept_apart() -> None:
     told = fed_by_turns(
         (Who(rank=1), "[ERROR] 2026-03-01-08:00:00 (PID:11, Device:1, RankID:1) ERR02200 DIST call hccl api failed."),
