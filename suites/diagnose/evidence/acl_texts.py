@@ -1,6 +1,6 @@
 """What frameworks say when a call of CANN failed, by its number: torch_npu, and MindSpore where it quotes one.
 
-Numbers: CANN's rt_error_codes.h and hccl_types.h; texts: torch_npu's NPUException.h and HCCLUtils.h. The exception is
+Numbers: CANN's rt_error_codes.h and hccl_types.h; texts: as torch_npu prints them. The exception is
 where the failure comes to light, seldom what it is about: only what a number says of the NPU itself is its own.
 May import: facts, known.
 """
@@ -39,7 +39,7 @@ ROWS: Sequence[Known] = (
     _number("npu.fftsplus", "507049", _PATH, "a task on the NPU failed", None, "nobody", _PLOG),
     _number("npu.late", "107020|5070(?:14|17|34|4[678])", _TIMEOUT, "waited in vain for the NPU to come to an end",
             None, "nobody", _PLOG),
-    _number("hccl.late", "9|11", _TIMEOUT, "HCCL waited in vain for another rank", None, "nobody", _PLOG),
+    _number("hccl.late", "9", _TIMEOUT, "HCCL waited in vain for another rank", None, "nobody", _PLOG),
     Known("npu.call", "function error", r"(?:NPU|HCCL|OPS) function error:? ", _CASCADE, "a call of CANN failed",
           remedy=(_PLOG,)),
     Known("npu.call", "HCCL error in", r"HCCL error in:? ", _CASCADE, "a call of HCCL failed", remedy=(_PLOG,)),

@@ -25,12 +25,11 @@ def test_each_number(number: int) -> None:
     assert (trouble.level, trouble.cause) == NUMBERS[number]
 
 
-@pytest.mark.parametrize("code", [9, 11])
-def test_hccl_that_waited_is_a_victim(code: int) -> None:
-    (trouble,) = troubles(
-        f"RuntimeError: made_up.cpp:1 HCCL function error: HcclMadeUp(a, &(b->c)), error code is {code}"
-    )
-    assert (trouble.level, trouble.cause, trouble.about) == (Level.TIMEOUT, None, ())
+@pytest.mark.parametrize(("code", "level"), [(9, Level.TIMEOUT), (11, Level.CASCADE)])
+def test_only_a_time_out_of_hccl_is_a_wait(code: int, level: Level) -> None:
+    """It returns 11 where it cannot connect, and where it cannot listen too."""
+    (trouble,) = troubles(f"RuntimeError: made_up.cpp:1 HCCL function error: HcclMadeUp(a, &b), error code is {code}")
+    assert (trouble.level, trouble.cause, trouble.about) == (level, None, ())
 
 
 @pytest.mark.parametrize(
