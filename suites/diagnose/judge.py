@@ -12,7 +12,7 @@ from itertools import islice
 
 from suites.diagnose.case import Case
 from suites.diagnose.complaints import Complaint
-from suites.diagnose.facts import Absent, Class, Ended, Level, Seen, Stack, Subject, Unread, Who, World
+from suites.diagnose.facts import Absent, Class, Ended, Level, Seen, Stack, Subject, Unread, Who
 from suites.diagnose.graph import Wait, ends, reaching
 from suites.diagnose.holding import (
     common_call,
@@ -21,7 +21,6 @@ from suites.diagnose.holding import (
     hangs,
     held_before,
     how_held,
-    left_behind,
     may_be_another,
     operation_at,
     own_call,
@@ -34,6 +33,7 @@ from suites.diagnose.own_faults import alike, own_faults, unreached
 from suites.diagnose.paths import in_common
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
+from suites.diagnose.undecided import undecided
 from suites.diagnose.verdict import At, Confidence, Verdict
 from suites.diagnose.waits import COLLECTIVES, blockers, members, order_waits
 from suites.diagnose.words import call, counted, everybody, somebody, verb
@@ -44,7 +44,7 @@ def judge(case: Case) -> Verdict:
     for judgement in JUDGEMENTS:
         if verdict := judgement(case):
             return _completed(case, verdict)
-    return _completed(case, _undecided(case))
+    return _completed(case, undecided(case))
 
 
 def _mismatched(case: Case) -> Verdict | None:
@@ -309,57 +309,6 @@ def _nothing(case: Case) -> Verdict | None:
     return Verdict("none", "likely", "nothing wrong in what was seen")
 
 
-_STEPS = 3
-"""Of those that complaints bring with them, where no cause is known."""
-
-
-def _undecided(case: Case) -> Verdict:
-    waiting, unseen = case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE), case.unseen
-    alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
-    held, where = left_behind(case)
-    if held and (silent := untold(case)):
-        # A call that failed ends too: whoever is not heard may be why it did not for all.
-        unseen, waiting, held = unseen | silent, waiting | held, frozenset()
-    suspects = frozenset(unseen | (case.ends.roots & case.unsure) | alone | held)
-    if not case.facts or not any(not isinstance(fact, Seen | Unread | World) for fact in case.facts):
-        text = "no evidence of any rank was found"
-    elif held:
-        text = (
-            f"{everybody(case.people, held)} {verb(held, 'does', 'do')} not come through {call(case.people, where)}, "
-            "which others are through; nothing tells why"
-        )
-    elif suspects:
-        left = frozenset(waiting - suspects)
-        text = (
-            f"{everybody(case.people, left) if left else 'ranks'} {verb(left, 'waits', 'wait')}, and nothing tells for "
-            f"whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
-        )
-    elif case.complaints and case.complaints[0].level == Level.TRANSPORT:
-        first = case.complaints[0]
-        speaker = f"{somebody(case.people, first.person)}: " if first.person is not None else ""
-        text = f"{speaker}{first.what}; nothing tells at whose end"
-    elif waiting & _in_vain(case):
-        text = f"{everybody(case.people, waiting & _in_vain(case))} waited in vain, and nothing tells for whom"
-    elif waiting:
-        text = (
-            f"{everybody(case.people, waiting)} {verb(frozenset(waiting), 'tells', 'tell')} of a failure that follows "
-            "from another, and nothing tells from which"
-        )
-    else:
-        text = "what was seen does not tell why the job hangs, or that it does"
-    return Verdict(
-        "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects),
-        at=where or common_call(case),
-        waits=[*case.waits.sure, *case.waits.unseen],
-        next_checks=tuple(dict.fromkeys(step for complaint in case.complaints for step in complaint.remedy))[:_STEPS],
-    )  # fmt: skip
-
-
-def _in_vain(case: Case) -> set[int | None]:
-    """Who waits, or is said to have waited."""
-    return case.waits.waiters | {c.person for c in case.complaints if c.level == Level.TIMEOUT}
-
-
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
     _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
     _joined, _unlike, _glimpsed, _nothing,
@@ -378,7 +327,8 @@ def _completed(case: Case, verdict: Verdict) -> Verdict:
     about = verdict.about or (_host(case, verdict.culprits) if verdict.name in _OF_PROCESSES else ())
     own = verdict.initiating.remedy if verdict.initiating else ()
     if verdict.name in ("undecided", "joined"):  # what proves nothing may still be worth a look
-        hints = (step for complaint in case.complaints if not complaint.cause for step in complaint.remedy)
+        open_ones = (one for one in case.complaints if verdict.name == "undecided" or not one.cause)
+        hints = (step for complaint in open_ones for step in complaint.remedy)
         own = (*own, *islice(dict.fromkeys(hints), _MOST_HINTS))
     checks = tuple(dict.fromkeys((*verdict.next_checks, *own, *NEXT[verdict.name])))
     suspects = frozenset(suspects) - verdict.culprits
