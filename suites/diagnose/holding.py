@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
 from suites.diagnose.case import Case
 from suites.diagnose.facts import Call, Level
@@ -130,6 +131,18 @@ def write_there(case: Case, absent: Set[int], waiting: Set[int], logs: Set[str])
 def held_before(oldest: Call | None, standing: Standing) -> bool:
     """Whether a rank is in another call before this one."""
     return oldest is not None and oldest.entered is not None and oldest not in standing.pending
+
+
+def held_in(case: Case, edges: Sequence[Wait]) -> list[Wait]:
+    """Those waits, without waiters that are in an older call, where times are told."""
+    oldest = blockers(case.table)
+
+    def in_it(waiter: int, wait: Wait) -> bool:
+        call = oldest.get(waiter)
+        return call is None or call.entered is None or (call.group, call.seq) == (wait.group, wait.seq)
+
+    held = (replace(wait, waiters=frozenset(w for w in wait.waiters if in_it(w, wait))) for wait in edges)
+    return [wait for wait in held if wait.waiters]
 
 
 def left_behind(case: Case) -> tuple[frozenset[int], At | None]:

@@ -20,6 +20,7 @@ from suites.diagnose.holding import (
     decisive_call,
     hangs,
     held_before,
+    held_in,
     how_held,
     may_be_another,
     operation_at,
@@ -116,8 +117,11 @@ def _left(case: Case, roots: Iterable[int]) -> str:
 
 
 def _circular(case: Case) -> Verdict | None:
-    circle = next((one for one in case.ends.cycles if not _one_collective(one, case.waits.sure)), None)
-    return None if circle is None else _cycle(case, circle, case.waits.sure)
+    """Each of a circle is held up by the oldest of what it waits in: what was handed to its device after that is no
+    reason for where it stands."""
+    edges = held_in(case, case.waits.sure)
+    circle = next((one for one in ends(edges).cycles if not _one_collective(one, edges)), None)
+    return None if circle is None else _cycle(case, circle, edges)
 
 
 def _one_collective(circle: frozenset[int], edges: Sequence[Wait]) -> bool:

@@ -64,6 +64,18 @@ def test_groups_entered_in_opposite_order_are_a_circle() -> None:
     assert (told.name, told.culprits) == ("cycle", {0, 1})
 
 
+def test_what_is_behind_an_older_call_makes_no_circle() -> None:
+    """Rank 0 has handed over g and h, and is held up in f, where all are; so is rank 1, which is in h not yet."""
+    later = (call(0, "h", 9, at=3.0), call(1, "k", 5, at=3.0), call(2, "h", 9, at=1.0), call(3, "k", 5, at=1.0))
+    told = verdict(
+        group("f", 0, 1), group("h", 0, 1, 2), group("k", 0, 1, 3), call(0, "f", 4, at=1.0), call(1, "f", 4, at=1.0),
+        *later, telling=4,
+    )  # fmt: skip
+    assert (told.name, told.culprits) == ("joined", frozenset())
+    assert told.at is not None
+    assert (told.at.group, told.at.seq) == ("f", 4)
+
+
 def test_where_a_call_ended_for_some_who_is_not_heard_is_suspected() -> None:
     """A call that failed ends too: that some are through does not show that all have been there."""
     told = verdict(group("g", 0, 1, 2, 3), call(0, "g", 4, state="done"), call(2, "g", 4), call(3, "g", 4))
