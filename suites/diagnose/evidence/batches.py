@@ -34,6 +34,14 @@ class Batches:
         whole = any(ended(entry) for entry in entries)
         self._ended = open_ended - {keys[-1] if whole else None}
         self._ended |= {key for key, entry in closing.items() if ended(entry)}
+        self._through: dict[str, int] = {}
+
+    def through(self, group: str, entries: Sequence[Entry], completed: int | None) -> None:
+        """What the status of a group says that it has last completed. Collectives and messages are counted apart, so it
+        is the number of a message where there have not been so many collectives."""
+        collectives = max((natural(entry.get("collective_seq_id")) or 0 for entry in entries), default=0)
+        if completed is not None and completed > collectives:
+            self._through[group] = completed
 
     def number(self, entry: Entry) -> int | None:
         """Of the batch of messages that it is of."""
@@ -42,7 +50,8 @@ class Batches:
 
     def ended(self, entry: Entry) -> bool:
         """Whether the batch that it is of has."""
-        return _key(entry) in self._ended
+        key = _key(entry)
+        return key in self._ended or (key is not None and key[1] and key[2] <= self._through.get(key[0], 0))
 
     def closes(self, entry: Entry) -> bool:
         """Whether it only stands for messages that are entries too."""

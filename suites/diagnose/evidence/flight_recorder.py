@@ -123,7 +123,9 @@ class _Dump:
             yield Group(self._key(name), self._place, self._title(name), len(ranks) if ranks else None, ranks)
         ids = self._ids(by_group)
         for name in dict.fromkeys((*self._configs, *by_group)):
-            yield self._track(name, by_group.get(name, ()), self._status_of(ids.get(name)))
+            entries, status = by_group.get(name, ()), self._status_of(ids.get(name))
+            self._batches.through(name, entries, status[2])
+            yield self._track(name, entries, status)
 
     def _own_rank(self) -> int | None:
         """Where the name of the file does not tell: by a message's own end, or as the only one in all of its groups;

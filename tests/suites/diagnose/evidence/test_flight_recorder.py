@@ -128,6 +128,26 @@ def test_messages_of_a_batch_end_with_it(active_only: bool) -> None:
     assert [(call.signature.op, call.batch) for call in track.pending] == [("send", 4), ("recv", 4)]
 
 
+def singly(collectives: int, completed: int) -> dict[str, Any]:
+    """Messages one by one, each a batch of its own; of those that ended a dump of what is under way lacks the batch."""
+    dump = batched(0, 4, 4, active_only=True)
+    dump["entries"] = [entry for entry in dump["entries"] if entry["profiling_name"] == "nccl:recv 0<-1"]
+    for entry in dump["entries"]:
+        entry["collective_seq_id"] = collectives
+    group = dump["entries"][0]["pg_id"]
+    dump["pg_status"][str(group)] = dict.fromkeys(("last_enqueued_collective", "last_started_collective"), 4)
+    dump["pg_status"][str(group)]["last_completed_collective"] = completed
+    return dump
+
+
+@pytest.mark.parametrize(("collectives", "completed", "left"), [(0, 3, 1), (2, 3, 1), (0, 0, 4), (3, 3, 4)])
+def test_what_a_status_says_of_messages_counts_where_it_cannot_be_of_collectives(
+    collectives: int, completed: int, left: int
+) -> None:
+    track = tracks(facts_of(pickle.dumps(singly(collectives, completed), 2)))["1@0-1"]
+    assert len(track.pending) == left
+
+
 @pytest.mark.parametrize("active_only", [False, True])
 def test_who_is_a_batch_behind_is_missing(tmp_path: Path, active_only: bool) -> None:
     """Both send first; in one batch that holds up nobody."""
