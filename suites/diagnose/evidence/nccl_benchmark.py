@@ -13,9 +13,9 @@ ROWS = (
     Known("nccl_tests.ordinal", "invalid device ordinal", _HOST + "invalid device ordinal", Level.INITIATING,
           "more ranks than visible GPUs on a host", "config", "host",
           ("ranks a host times GPUs a rank (-g), and CUDA_VISIBLE_DEVICES, against `nvidia-smi -L`",)),
-    Known("nccl_tests.memory", "out of memory", _HOST + "out of memory", Level.INITIATING, "the memory of a GPU is "
-        "full",
-          "resource", "host", ("`nvidia-smi` there: other processes on the GPU; then a smaller largest size (-e)",)),
+    Known("nccl_tests.memory", "out of memory", _HOST + "out of memory", Level.INITIATING,
+          "the memory of a GPU is full", "resource", "host",
+          ("`nvidia-smi` there: other processes on the GPU; then a smaller largest size (-e)",)),
     Known("nccl_tests.ecc", "uncorrectable ECC", _HOST + "uncorrectable ECC", Level.INITIATING,
           "memory of a GPU has failed (uncorrectable ECC error)", "device", "host",
           ("`nvidia-smi -q -d ECC,ROW_REMAPPER` there; reset the GPU, replace it if it comes again",)),
@@ -31,8 +31,8 @@ ROWS = (
     Known("nccl_tests.build", " failure ", _HOST + "(?:no kernel image|named symbol not found|unsupported toolchain)",
           Level.INITIATING, "the program was not built for this GPU", "config", "host",
           ("the versions of CUDA and the GPU's compute capability",)),
-    Known("nccl_tests.device", " failure ", _HOST + r"(?P<why>[^']{1,200})", Level.INITIATING, "a call of CUDA "
-        "failed: {why}",
+    Known("nccl_tests.device", " failure ", _HOST + r"(?P<why>[^']{1,200})", Level.INITIATING,
+          "a call of CUDA failed: {why}",
           "crashed", "host", ("`nvidia-smi` and `dmesg | grep -i xid` there",)),
     Known("nccl_tests.timeout", "Test timeout (", r"Test timeout \(\d{1,9}s\)", Level.TIMEOUT,
           "a test did not end in its time"),

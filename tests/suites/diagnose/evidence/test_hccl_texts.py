@@ -6,6 +6,7 @@ import pytest
 
 from suites.diagnose.evidence.hccl_log import HcclLog
 from suites.diagnose.evidence.hccl_texts import ROWS
+from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.facts import Level, Trouble, Who
 from tests.suites.diagnose.evidence.hccl_lines import facts, of, record, troubles
@@ -134,7 +135,7 @@ def test_blocks_that_ranks_write_by_turns_are_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name} {row.wakes}")
-def test_only_what_is_ones_own_or_a_path_proves_something(row) -> None:  # type: ignore[no-untyped-def]
+def test_only_what_is_ones_own_or_a_path_proves_something(row: Known) -> None:
     if row.level > Level.TRANSPORT:
         assert row.cause is None
         assert row.about == "nobody"
