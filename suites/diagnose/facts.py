@@ -92,6 +92,8 @@ class Group:
     """So many members it has at least, where its size is not told."""
     like: str | None = None
     """It has the members of that group, whose ranks are meant where people speak in it."""
+    heads: int | None = None
+    """It has so many members, and nothing lists them."""
 
 
 @dataclass(frozen=True, slots=True)

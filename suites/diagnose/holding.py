@@ -63,8 +63,13 @@ def own_call(case: Case, roots: frozenset[int]) -> At | None:
 
 
 def decisive_call(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | None:
-    """The call in which the roots are missed first: of those that somebody waits in, not only comes to later."""
+    """The call in which the roots are missed first: of those that somebody waits in, not only comes to later.
+
+    Who waits in one call and is missed in another comes to that after it, and all make their calls in one order, so
+    the first one is not that other: clocks are asked only where this leaves several.
+    """
     direct = [wait for wait in edges if wait.waited & roots and wait.group is not None]
+    direct = [wait for wait in direct if not any(other.waiters & wait.waited for other in direct)] or direct
     oldest = blockers(case.table)
 
     def began(wait: Wait) -> tuple[bool, float, int]:

@@ -29,6 +29,7 @@ from suites.diagnose.holding import (
     untold,
     write_there,
 )
+from suites.diagnose.mismatch import Mismatch, ended_mismatch
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.own_faults import alike, own_faults, unreached
 from suites.diagnose.paths import in_common
@@ -49,9 +50,20 @@ def judge(case: Case) -> Verdict:
 
 
 def _mismatched(case: Case) -> Verdict | None:
-    if not case.mismatches:
-        return None
-    found = case.mismatches[0]
+    return _differing(case, case.mismatches[0]) if case.mismatches else None
+
+
+def _mismatched_before(case: Case) -> Verdict | None:
+    """In a call that ended all the same, where nothing else tells what is wrong."""
+    found = ended_mismatch(case.table)
+    verdict = _differing(case, found) if found else None
+    return verdict and replace(
+        verdict, confidence="hypothesis" if hangs(case) else verdict.confidence, waiting=frozenset(case.waits.waiters),
+        explanation=f"{verdict.explanation}. The call ended all the same: what it gave is wrong",
+    )  # fmt: skip
+
+
+def _differing(case: Case, found: Mismatch) -> Verdict:
     at = At(found.group, found.seq, found.op) if found.group is not None else None
     told = "; ".join(f"{everybody(case.people, side)} called {signature}" for signature, side in found.sides if side)
     what = f"in {found.aspect}" if found.aspect else "in what they called"
@@ -315,7 +327,7 @@ def _nothing(case: Case) -> Verdict | None:
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
     _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
-    _joined, _unlike, _glimpsed, _nothing,
+    _joined, _unlike, _glimpsed, _mismatched_before, _nothing,
 )  # fmt: skip
 
 

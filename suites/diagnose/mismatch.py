@@ -70,6 +70,16 @@ def _in_group(group: str, standings: Mapping[int, Standing]) -> Mismatch | None:
     return None
 
 
+def ended_mismatch(table: Standings) -> Mismatch | None:
+    """The first call of a group that ranks differ in although it ended, as broadcasts of different sizes do in some
+    libraries: nobody hangs in it, and what it gave is wrong."""
+    for group, standings in table.items():
+        for seq in sorted(_unlike(standings)):
+            if len(_sides(standings, seq)) > 1:
+                return _mismatch(group, seq, standings)
+    return None
+
+
 def _unlike(standings: Mapping[int, Standing]) -> set[int]:
     """Numbers under which not all have recorded the very same."""
     first: dict[int, Signature] = {}

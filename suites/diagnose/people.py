@@ -107,6 +107,7 @@ class People:
 def meet(facts: Sequence[Fact]) -> People:
     """Everybody of whom the facts speak, the members of groups included that say nothing themselves."""
     groups = _merged_groups(facts)
+    _list_members(groups, facts)
     book = _Book()
     notes: list[str] = []
     speakers: dict[str, set[Hashable]] = defaultdict(set)
@@ -121,7 +122,8 @@ def meet(facts: Sequence[Fact]) -> People:
             if group.ranks:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
-    _widen_world(book, groups, {fact.size for fact in facts if isinstance(fact, World)})
+    counted = (group.heads for key, group in groups.items() if key in _WORLD or group.name in _WORLD)
+    _widen_world(book, groups, set(filter(None, counted)) | {fact.size for fact in facts if isinstance(fact, World)})
     for key in worldwide(facts, groups, max(book.ranks(), default=-1) + 1):
         if not book.contradicts(key):
             _number_by(book, key)
@@ -167,10 +169,23 @@ def _merged_groups(facts: Iterable[Fact]) -> dict[str, Group]:
             least = max(filter(None, (known.least, fact.least)), default=None)
             name, ranks = known.name or fact.name, known.ranks or fact.ranks
             guessed = known.guessed and fact.guessed
-            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, guessed, least, known.like)
+            heads = known.heads or fact.heads
+            groups[fact.key] = Group(fact.key, known.place, name, size, ranks, guessed, least, known.like, heads)
         elif isinstance(fact, Call | Track) and fact.group not in groups:
             groups[fact.group] = Group(fact.group, fact.place)
     return groups
+
+
+def _list_members(groups: dict[str, Group], facts: Iterable[Fact]) -> None:
+    """Those of a group of known size whose members nothing lists, where as many have recorded calls of it."""
+    seen: dict[str, set[int | None]] = defaultdict(set)
+    for fact in facts:
+        if isinstance(fact, Track):
+            seen[fact.group].add(fact.who.rank)
+    for key, group in groups.items():
+        ranks = sorted(rank for rank in seen[key] if rank is not None)
+        if group.ranks is None and group.heads == len(ranks) and ranks:
+            groups[key] = replace(group, size=len(ranks), ranks=tuple(ranks))
 
 
 def _keys(who: Who) -> Iterator[Hashable]:

@@ -2,7 +2,7 @@
 
 A pickle is read by an unpickler that refuses every class, so that nothing in it can run. What a dump holds is told in
 torch/csrc/distributed/c10d/FlightRecorder*.hpp of PyTorch; versions 2.0 to 2.10 differ by keys that are there or not.
-May import: facts, batches, json_values, operations, source, ranks.
+May import: facts, batches, json_values, operations, shapes, source, ranks.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pickle
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import prod
 from typing import Any
 
+from suites.diagnose.evidence import shapes
 from suites.diagnose.evidence.batches import Batches, Entry, ended, group_name
 from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
 from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
@@ -120,7 +120,9 @@ class _Dump:
             by_group[group_name(entry)].append(entry)
         for name in dict.fromkeys((*self._configs, *by_group)):
             ranks = self._members.get(name) or None
-            yield Group(self._key(name), self._place, self._title(name), len(ranks) if ranks else None, ranks)
+            heads = None if ranks else self._heads(by_group.get(name, ()))
+            title, size = self._title(name), len(ranks) if ranks else None
+            yield Group(self._key(name), self._place, title, size, ranks, heads=heads)
         ids = self._ids(by_group)
         for name in dict.fromkeys((*self._configs, *by_group)):
             entries, status = by_group.get(name, ()), self._status_of(ids.get(name))
@@ -152,6 +154,14 @@ class _Dump:
         if (desc := word(self._configs.get(name, {}).get("desc"))) not in ("", "undefined"):
             return desc
         return next((_group_title(entry) for entry in self._entries if group_name(entry) == name), "") or name
+
+    def _heads(self, entries: Iterable[Entry]) -> int | None:
+        """How many a group has whose members no status lists, as with gloo: what all of its calls agree on."""
+        told = {
+            shapes.members(operation(_called(entry)), entry.get("input_sizes"), entry.get("output_sizes"))
+            for entry in entries
+        } - {None}
+        return told.pop() if len(told) == 1 else None
 
     def _ids(self, by_group: Mapping[str, Sequence[Entry]]) -> dict[str, str]:
         """Group name -> the number that this process's status knows it by. Both rise in the order of creation."""
@@ -215,10 +225,10 @@ class _Dump:
         if (known := self._signatures.get(key)) is not None:
             return known
         count = None
-        if op in EQUAL_INPUTS:
-            count = _elements(sizes)
-        elif op == "reduce_scatter":
-            count = _elements(outputs)
+        if op in EQUAL_INPUTS and shapes.even(outputs):
+            count = shapes.elements(sizes)
+        elif op == "reduce_scatter" and shapes.even(sizes):
+            count = shapes.elements(outputs)
         dtype = dtypes[0] if isinstance(dtypes, list) and dtypes and isinstance(dtypes[0], str) else None
         made = self._signatures[key] = Signature(op, count, dtype.lower() if dtype else None)
         return made
@@ -251,13 +261,6 @@ def _called(entry: Entry) -> str:
     if not name:  # torch_npu has it in the innermost frame
         name = next((str(frame.get("name", "")) for frame in mappings(entry.get("frames"))), "")
     return name.partition(":")[2] or name
-
-
-def _elements(sizes: Any) -> int | None:
-    """Of the only tensor."""
-    if not isinstance(sizes, list) or len(sizes) != 1 or not isinstance(sizes[0], list):
-        return None
-    return prod(sizes[0]) if all(isinstance(size, int) for size in sizes[0]) else None
 
 
 def _frame(entry: Entry) -> str | None:

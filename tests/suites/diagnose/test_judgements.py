@@ -31,7 +31,7 @@ from suites.diagnose.facts import (
     Who,
 )
 from suites.diagnose.judge import judge
-from suites.diagnose.verdict import Verdict
+from suites.diagnose.verdict import At, Verdict
 
 
 def group(key: str, *ranks: int) -> Group:
@@ -377,8 +377,8 @@ def test_a_watcher_of_a_group_that_nothing_else_tells_of_is_heard() -> None:
     assert (told.name, told.culprits, told.waiting) == ("missing", {1}, {0})
 
 
-@pytest.mark.parametrize(("pending", "name"), [(True, "mismatch"), (False, "none")])
-def test_calls_that_differed_and_ended_matter_only_to_who_waits(pending: bool, name: str) -> None:
+@pytest.mark.parametrize("pending", [True, False])
+def test_calls_that_differed_and_ended_are_at_fault_whether_anybody_waits_or_not(pending: bool) -> None:
     def track(rank: int, op: str) -> Track:
         who, place = Who(rank), Place(f"{rank}.rings")
         under_way = (Call(who, place, "g", 5, Signature("barrier"), "pending"),) if pending else ()
@@ -386,8 +386,28 @@ def test_calls_that_differed_and_ended_matter_only_to_who_waits(pending: bool, n
         return Track(who, place, "g", 5, None, 4 if pending else 5, under_way, history=history, exact=True)
 
     told = verdict(group("g", 0, 1, 2), track(0, "barrier"), track(1, "barrier"), track(2, "allgather"), telling=3)
-    assert told.name == name
-    assert told.culprits == ({2} if pending else frozenset())
+    assert (told.name, told.culprits, told.at and told.at.seq) == ("mismatch", {2}, 3)
+    assert ("ended all the same" in told.explanation) is not pending
+
+
+def test_what_ended_though_it_differed_excuses_nobody_who_is_missing() -> None:
+    def track(rank: int, count: int, last: int) -> Track:
+        who, place = Who(rank), Place(f"{rank}.rings")
+        under_way = (Call(who, place, "g", 5, Signature("barrier"), "pending"),) if last == 5 else ()
+        history = ((3, Signature("broadcast", count)), *((seq, Signature("barrier")) for seq in range(4, last + 1)))
+        return Track(who, place, "g", last, None, 4, under_way, history=history)
+
+    told = verdict(group("g", 0, 1, 2), track(0, 8, 5), track(1, 8, 4), track(2, 9, 5), telling=3)
+    assert (told.name, told.culprits) == ("missing", {1})
+
+
+def test_of_calls_in_which_one_is_missed_the_first_is_the_one_that_another_must_leave_to_come_to_the_others() -> None:
+    """Whatever the clocks say: rank 1 comes to the call of h after that of g."""
+    told = verdict(
+        group("g", 1, 2), group("h", 0, 1, 2),
+        call(1, "g", 4, at=9.0), call(0, "h", 4, at=5.0), call(2, "g", 3, state="done", at=1.0), telling=3,
+    )  # fmt: skip
+    assert (told.name, told.culprits, told.at) == ("missing", {2}, At("g", 4, "allreduce"))
 
 
 @pytest.mark.parametrize(("level", "waiting"), [(Level.TIMEOUT, {0}), (Level.CASCADE, {0}), (Level.TEARDOWN, set())])

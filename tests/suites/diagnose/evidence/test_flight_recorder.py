@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suites.diagnose.case import case_of
 from suites.diagnose.evidence.flight_recorder import read, recognises
 from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import NOBODY, Call, Fact, Group, Seen, Signature, Track, Unread, Who
@@ -244,3 +245,73 @@ def test_whatever_stands_in_an_entry_it_never_raises(key: str, value: Any) -> No
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_told_not_to_be(data: bytes) -> None:
     assert facts_of(b"\x80\x02" + data)
+
+
+def gloo_dump(group: str = "0", **shapes: tuple[list[list[int]], list[list[int]]]) -> bytes:
+    """Calls of a group that ended, each with the sizes of what went in and came out; nothing lists the members."""
+    entries = [
+        {
+            "record_id": number, "process_group": (group, "undefined"), "collective_seq_id": number,
+            "profiling_name": f"gloo:{op}", "input_sizes": inputs, "output_sizes": outputs, "state": "scheduled",
+            "input_dtypes": ["Float"] * len(inputs), "retired": True, "is_p2p": False,
+        }
+        for number, (op, (inputs, outputs)) in enumerate(shapes.items(), 1)
+    ]  # fmt: skip
+    return pickle.dumps({"version": "2.10", "entries": entries, "pg_status": {}}, 2)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"all_gather": ([[2, 3]], [[4, 2, 3]])},
+        {"all_gather": ([[6]], [[6]] * 4), "all_reduce": ([[5]], [[5]])},
+        {"reduce_scatter": ([[8]], [[2]]), "barrier": ([], [])},
+    ],
+)
+def test_shapes_tell_how_many_a_group_has_that_nothing_lists(
+    shapes: dict[str, tuple[list[list[int]], list[list[int]]]], tmp_path: Path
+) -> None:
+    assert [fact.heads for fact in facts_of(gloo_dump(**shapes)) if isinstance(fact, Group)] == [4]
+    for rank in range(3):
+        (tmp_path / f"gloo_trace_rank_{rank}").write_bytes(gloo_dump(**shapes))
+    verdict = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert [suspect["rank"] for suspect in verdict["suspects"]] == [3]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"all_gather": ([[6]], [[6], [5], [7]])},
+        {"all_gather": ([[6]], [[13]])},
+        {"all_gather": ([[0]], [[0]])},
+        {"all_gather": ([[6]], [[12]]), "reduce_scatter": ([[9]], [[3]])},
+        {"all_gather": ([["x"]], [[12]]), "broadcast": ([[3]], [[12]])},
+    ],
+)
+def test_shapes_that_do_not_fit_tell_nothing(shapes: dict[str, tuple[list[list[int]], list[list[int]]]]) -> None:
+    assert [fact.heads for fact in facts_of(gloo_dump(**shapes)) if isinstance(fact, Group)] == [None]
+
+
+def test_where_as_many_are_heard_as_a_group_has_all_of_it_are_known() -> None:
+    data = gloo_dump("row", all_gather=([[3]], [[2, 3]]))
+    heard = [fact for rank in (1, 3) for fact in facts_of(data, Who(rank))]
+    people = case_of(heard).people
+    assert [people.persons[number].rank for number in people.members("row") or ()] == [1, 3]
+    assert case_of(heard[: len(heard) // 2]).people.members("row") is None
+
+
+@pytest.mark.parametrize("op", ["all_gather", "reduce_scatter"])
+def test_shares_that_are_uneven_by_design_differ_from_none(op: str, tmp_path: Path) -> None:
+    shares = [[[3]], [[5]]]
+    for rank, mine in enumerate(shares):
+        whole = [share[0] for share in shares]
+        call = (mine, whole) if op == "all_gather" else (whole, mine)
+        (tmp_path / f"gloo_trace_rank_{rank}").write_bytes(gloo_dump(**{op: call}))
+    assert diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]["class"] == "none"
+
+
+def test_a_broadcast_of_different_sizes_is_told_though_it_ended(tmp_path: Path) -> None:
+    for rank, length in enumerate((8, 8, 9)):
+        (tmp_path / f"gloo_trace_rank_{rank}").write_bytes(gloo_dump(broadcast=([[length]], [[length]])))
+    verdict = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert (verdict["class"], [culprit["rank"] for culprit in verdict["culprits"]]) == ("mismatch", [2])
