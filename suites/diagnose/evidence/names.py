@@ -54,6 +54,7 @@ _FOLDERS = tuple(
         r"(?P<address>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})",
     )
 )
+_MSRUN = re.compile(r"(?:^|/)msrun_log[\w.-]{0,40}/worker_(?P<rank>\d{1,6})\.log$")
 _TORCHRUN = re.compile(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,5})/(?:stdout|stderr|error)[^/]*$")
 
 
@@ -65,6 +66,8 @@ def owner(name: str) -> Who:
     for part in folder.split("/"):
         who = merged(who, _first(_FOLDERS, _bare(part)))
     if found := _TORCHRUN.search(name):
+        return merged(who, people(found))
+    if found := _MSRUN.search(name):
         return merged(who, people(found))
     return merged(who, _of_file(_bare(last)))
 

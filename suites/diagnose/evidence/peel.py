@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from suites.diagnose.evidence.line import merged, yearless
-from suites.diagnose.evidence.names import HOST
+from suites.diagnose.evidence.names import HOST, owner
 from suites.diagnose.evidence.text import uncoloured
 from suites.diagnose.facts import NOBODY, Stamp, Who
 
@@ -57,6 +57,9 @@ _LABELS: Mapping[str, str] = {
     "mpiexec -l": r"\[(?P<rank>\d{1,7})\](?::? |:?$)(?!\S{1,100} NCCL|NCCL)",
 }
 """A number before nearly every line; before a single one it may be anything."""
+
+_QUOTED = re.compile(r"(?P<name>[\w./-]{0,200}\.log)(?::\d{1,8}:|-\d{1,8}-)")
+"""What `grep -rn -C` puts before a line of a file and its neighbours; msrun quotes the logs of workers so."""
 
 _BEFORE_RECORD = re.compile(r"(?P<rank>\d{1,7}): ?(?=\[rank\d|\[[EWIF]\d|\S{1,100}:\d{1,8}:\d{1,8} \[\d)")
 """srun's label where what follows leaves no doubt."""
@@ -168,6 +171,8 @@ class Peeler:
             text = _LOST_ESCAPES.sub("", text)
         who, labelled = NOBODY, False
         for _ in range(_MOST):
+            if ".log" in text and (quoted := _QUOTED.match(text)):
+                who, text = merged(who, owner(quoted["name"])), text[quoted.end() :]
             if _BARE.match(text):
                 break
             label = None if labelled else self._label(text)

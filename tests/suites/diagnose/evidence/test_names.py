@@ -24,6 +24,8 @@ from suites.diagnose.facts import NOBODY, Who
         ("logs/none_x1/attempt_0/3/stderr.log", Who(local_rank=3)),
         ("node01/attempt_1/0/stdout.log", Who(host="node01", local_rank=0)),
         ("slurm-12345-3.out", Who(rank=3)),
+        ("out/msrun_log/worker_3.log", Who(rank=3)),
+        ("out/worker_3.log", NOBODY),
         ("slurm-12345_3.out", NOBODY),
         ("slurm-12345.out", NOBODY),
         ("node01/rank_9.log", Who(host="node01", rank=9)),
