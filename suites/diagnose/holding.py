@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from suites.diagnose.case import Case
-from suites.diagnose.facts import Call, Level
+from suites.diagnose.facts import Absent, Call, Level, Place
 from suites.diagnose.graph import Wait
 from suites.diagnose.people import SPEAKERS
 from suites.diagnose.standing import Standing
@@ -84,6 +84,14 @@ def decisive_call(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> A
 
     first = min(direct, key=began, default=None)
     return At(first.group, first.seq, first.op) if first and first.group is not None else None
+
+
+def missed_at(case: Case, roots: frozenset[int]) -> Place | None:
+    """Where it is told first that somebody misses them."""
+    for fact in case.facts:
+        if isinstance(fact, Absent) and roots & {case.people.number(who) for who in fact.absent}:
+            return fact.place
+    return None
 
 
 def complaining(case: Case, *levels: Level) -> set[int]:

@@ -23,6 +23,7 @@ from suites.diagnose.holding import (
     held_in,
     how_held,
     may_be_another,
+    missed_at,
     operation_at,
     own_call,
     shared_logs,
@@ -103,6 +104,9 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
         at = own_call(case, roots) or at
     did = "never entered" if name == "missing" else f"{verb(roots, 'does', 'do')} not come through"
     text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
+    told = missed_at(case, roots) if name == "missing" else None
+    if told is not None and at is None:
+        text = f"{everybody(case.people, roots)} {verb(roots, 'is', 'are')} not heard of by who watches; {victims}"
     left = _left(case, roots)
     if cause is not None and cause.cause:
         # Who is held up before it comes to a call is not in it.
@@ -114,7 +118,7 @@ def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence
         text += ": what was handed to its device does not end"
     return Verdict(
         name, confidence, text, roots, cause.about if cause and name in ("device", "transport") else (), case.unseen,
-        waiting, at, initiating=cause, waits=edges,
+        waiting, at, initiating=cause, place=told, waits=edges,
     )  # fmt: skip
 
 
