@@ -8,6 +8,7 @@ from tests.suites.diagnose.cases import (
     hccl_inputs,
     hostile_inputs,
     launch_inputs,
+    mindspore_inputs,
     nccl_inputs,
     other_inputs,
     torch_inputs,
@@ -16,4 +17,5 @@ from tests.suites.diagnose.cases import (
 CASES = (
     *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *hostile_inputs.CASES,
     *other_inputs.CASES, *framework_inputs.CASES, *launch_inputs.CASES,
+    *mindspore_inputs.CASES,
 )  # fmt: skip
