@@ -48,6 +48,7 @@ LINE_READERS: Mapping[str, str] = {
     "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:Quoted",
     "NCCL RAS": "suites.diagnose.evidence.ras:RasText",
     "HCCL": "suites.diagnose.evidence.hccl_log:HcclLog",
+    "hccn_tool, npu-smi": "suites.diagnose.evidence.npu_tools:NpuTools",
     "MindSpore": "suites.diagnose.evidence.mindspore:MindSpore",
     "hccl_test": "suites.diagnose.evidence.hccl_benchmark:ROWS",
     "stacks": "suites.diagnose.evidence.pyspy:Stacks",
