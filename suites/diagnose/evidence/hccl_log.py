@@ -114,7 +114,7 @@ class HcclLog:
             ("connected num is", links.counted), ("need connect rankNum", links.counted),
             ("connected rankinfo[", links.reported), ("Failed to connect agent", links.agents),
             ("rankList for enabled tls", links.tls),
-            ("EI0002", tasks.coded), ("EI0012", tasks.coded), ("Task run failed", tasks.part),
+            ("EI0002", tasks.coded), ("EI0012", tasks.coded), (" run failed, ", tasks.part),
             ("Entry-Hccl", calls.entry),
             ("rank [", heartbeat.event), ("Cluster Exception Location", heartbeat.event),
             ("dispatch timeout", dispatch.late), ("dispatch success", dispatch.came),

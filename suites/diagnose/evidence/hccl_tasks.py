@@ -1,7 +1,8 @@
 """Tasks of collectives that failed: which call, in which communicator, and for whom it waits.
 
 EI0002 says it in one line; a plog in up to four (`base`, `para`, `groupRank`, `opData information`), in any order after
-the first (HCCL's user guide, "task exception mechanism").
+the first, and of a graph on the NPU in one more (HCCL's task_exception_handler.cc). Newer NPUs write `name:value` for
+`name[value]`.
 May import: facts, line, hccl_links, hccl_speech, operations.
 """
 
@@ -18,13 +19,13 @@ from suites.diagnose.evidence.operations import EQUAL_INPUTS
 from suites.diagnose.facts import Call, Fact, Group, Signature, Waiting, Who
 
 _PIECES = {
-    "tag": re.compile(r"\btag ?\[([^\]]{0,300})\]"),
-    "type": re.compile(r"taskType ?\[([^\]]{1,60})\]"),
-    "remote": re.compile(r"remote ?[rR]ank ?:? ?\[(\w{1,20})\]", re.IGNORECASE),
-    "group": re.compile(r"\bgroup:\[([^\]]{1,200})\]"),
-    "size": re.compile(r"rankSize\[(\d{1,7})\]"),
-    "rank": re.compile(r"(?:rankId|localRank)\[(\d{1,10})"),
-    "index": re.compile(r"\bindex\[(\d{1,15})\]"),
+    "tag": re.compile(r"\btag(?: ?\[|:(?!\[))([^\],]{0,300})"),
+    "type": re.compile(r"(?:taskType ?\[|\btype:)([^\],]{1,60})"),
+    "remote": re.compile(r"remote ?[rR]ank(?: ?:? ?\[(?=\w{1,20}\])|:(?=\w))(\w{1,20})", re.IGNORECASE),
+    "group": re.compile(r"\bgroup:\[?([^\],\s]{1,200})"),
+    "size": re.compile(r"rankSize[\[:](\d{1,7})"),
+    "rank": re.compile(r"(?:rankId|localRank)[\[:](\d{1,10})"),
+    "index": re.compile(r"\b(?:opI|i)ndex[\[:](\d{1,15})"),
     "count": re.compile(r"\bcount\[(\d{1,18})\]"),
     "operator": re.compile(r"reduceType\[(\w{1,20})\]"),
     "dtype": re.compile(r"dataType\[(\w{1,20})\]"),
@@ -33,6 +34,8 @@ _PIECES = {
     "stage": re.compile(r"\bstage:\[(\w{1,20})\]"),
 }
 _PARTS = ("base information", "para information", "groupRank information", "opData information")
+_OPERATION = "op information"
+"""What comes before them where a task is a part of a graph on the NPU (FFTS+)."""
 _MESSAGES = frozenset(("send", "recv", "batch_send_recv"))
 _EQUAL_COUNTS = EQUAL_INPUTS | {"reduce_scatter", "alltoall"}
 """Collectives for which the count must be the same on all ranks."""
@@ -60,17 +63,17 @@ class Tasks:
 
     def part(self, line: Line, processes: Processes) -> Iterable[Fact]:
         """One of several lines."""
-        part = next((part for part in _PARTS if part in line.text), None)
+        part = next((part for part in (_OPERATION, *_PARTS) if part in line.text), None)
         if part is None:
             return
         task = self._open.get(line.who)
-        if part == _PARTS[0] or task is None:
+        if part == _OPERATION or task is None or part in task.parts:
             if task is not None:
                 yield from _facts(task, processes)
             task = self._open[line.who] = _Task(line)
         _take(task, line)
         task.parts.add(part)
-        if len(task.parts) == len(_PARTS):
+        if task.parts >= set(_PARTS):
             del self._open[line.who]
             yield from _facts(task, processes)
 
@@ -101,7 +104,7 @@ def _facts(task: _Task, processes: Processes) -> Iterator[Fact]:
         step = told.get("type") and f"{told['type']}, stage {told.get('stage', '?')}"
         entered = seconds(told["time"]) if "time" in told else None
         yield Call(who, place, group, seq, signature(op, told), "pending", entered=entered, step=step)
-    if remote is not None and remote != rank and told.get("type", "Notify Wait").startswith("Notify"):
+    if remote is not None and remote != rank and told.get("type", "Notify").lower().startswith("notify"):
         yield Waiting(who, place, (member(group, remote),), group, seq, op)
 
 

@@ -85,7 +85,7 @@ PATH: Sequence[Known] = (
 WAITING: Sequence[Known] = (
     Known("hccl.notify", "EI0002", _code("EI0002"), _TIMEOUT, "waited in vain for another rank in a collective",
           remedy=(_LOOK_FIRST, _SAME_PROGRAM)),
-    Known("hccl.task_failed", "Task run failed", r"Task run failed, base information", _TIMEOUT,
+    Known("hccl.task_failed", " run failed, ", r"(?:Task|FFTS\+) run failed, (?:op|base) information", _TIMEOUT,
           "a task of a collective did not come to its end", remedy=(_LOOK_FIRST, _SAME_PROGRAM)),
     Known("hccl.idle", "task timeout occurred",
           r"task timeout occurred.{0,300}timeout[:=](?P<time>18(?:36|00)s?\b|30min(?=\(default))", _TIMEOUT,

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from suites.diagnose.facts import Call, Group, Identity, Signature, Waiting, Who
+from suites.diagnose.facts import Call, Group, Identity, Signature, Trouble, Waiting, Who
 from tests.suites.diagnose.evidence.hccl_lines import facts, of, record
 
 GROUP = "192.0.2.7%enp_60000_0_1772352000000001"
@@ -107,3 +107,45 @@ def test_ranks_of_a_communicator_of_which_nothing_is_known_are_nobody() -> None:
     told = facts(CODED.replace("group:[group_name_16]", "group:[]").replace("rankSize[32]", "rankSize[0]"))
     assert not of(Waiting, told)
     assert [call.who.group_rank for call in of(Call, told)] == [None]
+
+
+GRAPH = (
+    f"op information is streamID:[2], taskID[21], tag[AllReduce_{GROUP}], AlgType(level 0-1-2):[fullmesh-ring-ring].",
+    "context base information is streamID:[2], taskID[21], taskType[Notify Wait].",
+    f"context para information is notify id:[0x10], stage:[1], remote rank:[3], tag[AllReduce_{GROUP}].",
+    PARTS[1].replace("rankId[2]", "rankId[2], peerRankId[3]"),
+    PARTS[2],
+)
+
+
+def test_a_task_of_a_graph_on_the_npu_is_one_call() -> None:
+    lines = [record(31, f"[TaskExceptionHandler][Callback]FFTS+ run failed, {part}") for part in GRAPH]
+    told = facts("\n".join(lines))
+    (call,) = of(Call, told)
+    assert (call.who, call.group, call.seq, call.signature) == (
+        OWN, GROUP, 21, Signature("allreduce", 256, "float32", "sum")
+    )  # fmt: skip
+    assert [fact.on for fact in of(Waiting, told)] == [(Who(group=GROUP, group_rank=3),)]
+    assert [trouble.known_as for trouble in of(Trouble, told)] == ["hccl.task_failed"]
+
+
+def test_two_tasks_of_a_graph_are_two_calls() -> None:
+    parts = [*GRAPH[:2], GRAPH[3], *(part.replace("AllReduce", "AllGather") for part in GRAPH)]
+    told = facts("\n".join(record(31, f"FFTS+ run failed, {part}") for part in parts))
+    assert [(call.signature.op, call.who) for call in of(Call, told)] == [("allreduce", OWN), ("allgather", OWN)]
+
+
+def test_names_and_values_with_a_colon() -> None:
+    told = facts(
+        "\n".join(
+            failed(31, part)
+            for part in (
+                "base information is streamId:89, sqid:89, head:1, tail:1, type:NOTIFY WAIT, localRank:1, remoteRank:0",
+                "groupRank information is group:group_name_28, rankSize:4, localRank:1",
+                "opData information is tag:AllReduce_group_name_28, group:group_name_28, opIndex:13004",
+            )
+        )
+    )
+    own = Who(pid=31, group="group_name_28", group_rank=1)
+    assert [(call.who, call.seq, call.signature.op) for call in of(Call, told)] == [(own, 13004, "allreduce")]
+    assert [fact.on for fact in of(Waiting, told)] == [(Who(group="group_name_28", group_rank=0),)]
