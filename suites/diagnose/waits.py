@@ -56,7 +56,7 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
     came: dict[Hashable, set[int]] = defaultdict(set)
     for fact in facts:
         if isinstance(fact, Waiting):
-            _said(fact, people, telling, found)
+            _said(fact, people, table, telling, found)
         elif isinstance(fact, Absent) and not fact.absent:
             came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
     _watched([fact for fact in facts if isinstance(fact, Absent)], people, came, found)
@@ -219,9 +219,11 @@ def _is(call: Call, group: str, seq: int) -> bool:
     return call.group == group and call.peer is None and call.seq == seq
 
 
-def _said(fact: Waiting, people: People, telling: Set[int], found: Waits) -> None:
+def _said(fact: Waiting, people: People, table: Standings, telling: Set[int], found: Waits) -> None:
+    """Nobody waits for who is through that call by its own words: what it gave has not arrived, or was not taken."""
     waiter = people.number(fact.who, fact.place.file)
-    on = {number for who in fact.on if (number := people.number(who)) is not None} - {waiter}
+    through = {n for n, one in table.get(fact.group or "", {}).items() if fact.seq is not None and one.passed(fact.seq)}
+    on = {number for who in fact.on if (number := people.number(who)) is not None} - {waiter} - through
     if waiter is None or not on:
         return
     for some, where in ((on & telling, found.sure), (on - telling, found.unseen)):
