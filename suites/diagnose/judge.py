@@ -33,12 +33,12 @@ from suites.diagnose.holding import (
 from suites.diagnose.mismatch import Mismatch, ended_mismatch
 from suites.diagnose.next_checks import NEXT
 from suites.diagnose.own_faults import alike, own_faults, unreached
-from suites.diagnose.paths import in_common
+from suites.diagnose.paths import cut_off, in_common
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.undecided import undecided
 from suites.diagnose.verdict import At, Confidence, Verdict
-from suites.diagnose.waits import COLLECTIVES, blockers, members, order_waits
+from suites.diagnose.waits import COLLECTIVES, MISSED, blockers, members, order_waits
 from suites.diagnose.words import call, counted, everybody, somebody, verb
 
 
@@ -134,8 +134,8 @@ def _left(case: Case, roots: Iterable[int]) -> str:
 
 def _circular(case: Case) -> Verdict | None:
     """Each of a circle is held up by the oldest of what it waits in: what was handed to its device after that is no
-    reason for where it stands."""
-    edges = held_in(case, case.waits.sure)
+    reason for where it stands. That two do not hear of each other is no circle: the way between them is cut."""
+    edges = [wait for wait in held_in(case, case.waits.sure) if wait.why != MISSED or wait.group or wait.op]
     circle = next((one for one in ends(edges).cycles if not _one_collective(one, edges)), None)
     return None if circle is None else _cycle(case, circle, edges)
 
@@ -210,6 +210,18 @@ def _ordered(case: Case) -> Verdict | None:
     waiting = {waiter for wait in case.waits.sure for waiter in wait.waiters}
     roots = found.roots - case.unsure - waiting
     return _blamed(case, roots, edges, "likely") if roots else None
+
+
+def _cut_off(case: Case) -> Verdict | None:
+    found = cut_off(case.facts)
+    if found is None:
+        return None
+    ends_of = [n for who in (found.by, *found.absent) if (n := case.people.number(who)) is not None]
+    return Verdict(
+        "transport", "likely",
+        f"{everybody(case.people, ends_of)} do not hear each other: what lies between them is cut",
+        about=(Subject("link", found.by, found.absent[0]),), place=found.place,
+    )  # fmt: skip
 
 
 def _failed_path(case: Case) -> Verdict | None:
@@ -330,7 +342,7 @@ def _nothing(case: Case) -> Verdict | None:
 
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _mismatched, _rooted, _circular, _initiated, _ordered, _failed_path, _configured, _unheard, _apart,
+    _mismatched, _rooted, _circular, _initiated, _ordered, _cut_off, _failed_path, _configured, _unheard, _apart,
     _joined, _unlike, _glimpsed, _mismatched_before, _nothing,
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from suites.diagnose.complaints import Complaint
-from suites.diagnose.facts import Fact, HostAddress, Setting, Subject, Who
+from suites.diagnose.facts import Absent, Fact, HostAddress, Setting, Subject, Who
 from suites.diagnose.people import People
 
 _TOGETHER = 2.0
@@ -49,6 +49,18 @@ def in_common(
     card = _only({path.card for path in paths})
     if card and _beside(card, facts):
         return Subject("link", card=card), f"{several}, all over {card}, and none over another card: one rail"
+    return None
+
+
+def cut_off(facts: Sequence[Fact]) -> Absent | None:
+    """What one of two tells that do not hear each other, while both are heard: the way between them is cut."""
+    missed: set[tuple[Who, Who]] = set()
+    for fact in facts:
+        if isinstance(fact, Absent) and fact.sure and fact.op is None and len(fact.absent) == 1:
+            whom = fact.absent[0]
+            if (whom, fact.by) in missed:
+                return fact
+            missed.add((fact.by, whom))
     return None
 
 

@@ -24,6 +24,8 @@ _SYNCHRONISING = frozenset(
     )
 )  # fmt: skip
 """Nobody comes out of these before all have come in."""
+MISSED = "a watcher misses it"
+"""Why somebody is waited for, where one who sees all tells that it is not there."""
 COLLECTIVES = _SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 
@@ -262,7 +264,7 @@ def _missed(fact: Absent, people: People, came: Set[int]) -> Wait | None:
     absent -= came
     if not absent or not present:
         return None
-    return Wait(frozenset(present), frozenset(absent), fact.group, fact.seq, fact.op, "a watcher misses it")
+    return Wait(frozenset(present), frozenset(absent), fact.group, fact.seq, fact.op, MISSED)
 
 
 def _numbers(some: Iterable[Who], people: People) -> set[int]:

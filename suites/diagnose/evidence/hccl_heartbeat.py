@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from suites.diagnose.evidence.hccl_speech import Processes, npu
 from suites.diagnose.evidence.line import Line
@@ -38,35 +37,26 @@ _LOOK = ("see how the process of the lost rank ended: dmesg, its last lines, its
 _STACK = ("py-spy dump --pid PID on the stuck rank",)
 
 
-@dataclass(slots=True)
-class Heartbeat:
-    """Two that each report the other as lost show that the link between them is cut."""
+def event(line: Line, processes: Processes) -> Iterable[Fact]:
+    """What is told of one NPU by another."""
+    found = _EVENT.search(line.text) or _CONCLUDED.search(line.text)
+    if not found:
+        return
+    whom = npu(found["server"], found["device"])
+    by = npu(found["by"], found["by_device"]) if found["by"] else None
+    status = (found["status"] or "").upper()
+    if "CQE" in status:
+        yield _cut(line, by, whom)
+    elif "STUCK" in status:
+        yield from _stuck(line, by, whom)
+    elif "LOST" in status:
+        yield from _missed(line, by, whom)
 
-    _lost: set[tuple[Who, Who]] = field(default_factory=set)
 
-    def event(self, line: Line, processes: Processes) -> Iterable[Fact]:
-        found = _EVENT.search(line.text) or _CONCLUDED.search(line.text)
-        if not found:
-            return
-        whom = npu(found["server"], found["device"])
-        by = npu(found["by"], found["by_device"]) if found["by"] else None
-        status = (found["status"] or "").upper()
-        if "CQE" in status:
-            yield _cut(line, by, whom)
-        elif "STUCK" in status:
-            yield from _stuck(line, by, whom)
-        elif "LOST" in status:
-            yield from self._missed(line, by, whom)
-
-    def _missed(self, line: Line, by: Who | None, whom: Who) -> Iterator[Fact]:
-        yield Absent(line.place(), (whom,), by=by or line.who)
-        what = f"the heartbeat of {_name(whom)} is lost: its process ended, or it cannot be reached"
-        yield Trouble(line.who, line.place(), Level.TIMEOUT, what, remedy=_LOOK, known_as="hccl.heartbeat_lost")
-        if by is None or len(self._lost) > 4096:
-            return
-        self._lost.add((by, whom))
-        if (whom, by) in self._lost:
-            yield _cut(line, by, whom)
+def _missed(line: Line, by: Who | None, whom: Who) -> Iterator[Fact]:
+    yield Absent(line.place(), (whom,), by=by or line.who)
+    what = f"the heartbeat of {_name(whom)} is lost: its process ended, or it cannot be reached"
+    yield Trouble(line.who, line.place(), Level.TIMEOUT, what, remedy=_LOOK, known_as="hccl.heartbeat_lost")
 
 
 def _cut(line: Line, by: Who | None, whom: Who) -> Trouble:
@@ -97,4 +87,4 @@ def _name(who: Who | None) -> str:
     return f"{who.device} of {who.host}" if who.device else str(who.host)
 
 
-HANDLERS = (("Peer information", ends), ("localInfo{", ends))
+HANDLERS = (("rank [", event), ("Cluster Exception Location", event), ("Peer information", ends), ("localInfo{", ends))

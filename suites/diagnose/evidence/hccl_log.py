@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from suites.diagnose.evidence import acl_texts, hccl_calls, hccl_heartbeat, hccl_init, hccl_tables, hccl_texts
 from suites.diagnose.evidence.hccl_calls import Calls
-from suites.diagnose.evidence.hccl_heartbeat import Heartbeat
 from suites.diagnose.evidence.hccl_links import Links
 from suites.diagnose.evidence.hccl_speech import Processes
 from suites.diagnose.evidence.hccl_tasks import Tasks
@@ -105,7 +104,7 @@ class HcclLog:
         self._processes = Processes()
         self._texts = KnownTexts(hccl_texts.ROWS), KnownTexts(hccl_tables.ROWS)
         self._failed, self._unknown = Failed(), Unknown()
-        links, tasks, calls, heartbeat, dispatch = Links(), Tasks(), Calls(), Heartbeat(), Dispatch()
+        links, tasks, calls, dispatch = Links(), Tasks(), Calls(), Dispatch()
         self._keeping = (links, tasks, dispatch, self._failed, self._unknown)
         self._handlers: Sequence[tuple[str, Handler]] = (
             *hccl_init.HANDLERS, *hccl_calls.HANDLERS, *hccl_heartbeat.HANDLERS,
@@ -116,7 +115,6 @@ class HcclLog:
             ("rankList for enabled tls", links.tls),
             ("EI0002", tasks.coded), ("EI0012", tasks.coded), (" run failed, ", tasks.part),
             ("Entry-Hccl", calls.entry),
-            ("rank [", heartbeat.event), ("Cluster Exception Location", heartbeat.event),
             ("dispatch timeout", dispatch.late), ("dispatch success", dispatch.came),
         )  # fmt: skip
         weak = ("client", "server", "rank [", " ERR", "parameter", "identifier[")

@@ -34,12 +34,6 @@ def test_a_lost_rank_is_absent(text: str) -> None:
     assert [(fact.level, fact.cause) for fact in of(Trouble, told)] == [(Level.TIMEOUT, None)]
 
 
-def test_two_that_lost_each_other_lost_the_link() -> None:
-    told = facts(event("LOST") + "\n" + event("LOST", "192.0.2.3/3", "192.0.2.2/2"))
-    cut = [fact for fact in of(Trouble, told) if fact.cause == "transport"]
-    assert [fact.about for fact in cut] == [(Subject("link", npu(2, 2), npu(3, 3)),)]
-
-
 def test_a_stuck_rank_is_waited_for() -> None:
     told = facts(event("STUCK"))
     assert [(fact.who, fact.on) for fact in of(Waiting, told)] == [(npu(3, 3), (npu(2, 2),))]
