@@ -15,7 +15,7 @@ from suites.diagnose.words import call, everybody, somebody, verb
 def undecided(case: Case) -> Verdict:
     """The verdict of a case of which nobody can tell more."""
     waiting, unseen = case.waits.waiters | complaining(case, Level.TIMEOUT, Level.CASCADE), case.unseen
-    alone = {one for wait in case.waits.unseen if len(wait.waiters) == 1 for one in wait.waiters & case.unsure}
+    alone = _alone(case)
     held, where = left_behind(case)
     if held and (silent := untold(case)):
         # A call that failed ends too: whoever is not heard may be why it did not for all.
@@ -53,3 +53,13 @@ def undecided(case: Case) -> Verdict:
         "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects),
         at=where or common_call(case), waits=[*case.waits.sure, *case.waits.unseen],
     )  # fmt: skip
+
+
+def _alone(case: Case) -> set[int]:
+    """Who waits for somebody of whom there is no evidence, and nobody else does."""
+    waiters: dict[int, set[int]] = {}
+    for wait in case.waits.unseen:
+        for waited in wait.waited:
+            waiters.setdefault(waited, set()).update(wait.waiters)
+    unsure = case.unsure
+    return {one for some in waiters.values() if len(some) == 1 for one in some & unsure}
