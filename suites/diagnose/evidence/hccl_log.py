@@ -19,8 +19,8 @@ from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.facts import Fact, Group, Identity, Level, Seen, Setting, Trouble, Who
 
 Handler = Callable[[Line, Processes], Iterable[Fact]]
-_ERROR = re.compile(r"\[ERROR\] ?(?:HCCL|HCCP|ROCE)\(")
-_RECORDS = ("HCCL(", "HCCP(", "RUNTIME(", "ROCE(")
+_RECORDS = ("HCCL(", "HCCP(", "RUNTIME(", "ROCE(", "ASCENDCL(", "TDT(", "DRV(")
+_ERROR = re.compile(rf"\[ERROR\] ?(?:{'|'.join(map(re.escape, _RECORDS))})")
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Unknown:
 
     def end(self, processes: Processes) -> Iterable[Fact]:
         for line in self._first.values():
-            what = "HCCL tells of an error that is not known here, so its own words count"
+            what = "CANN tells of an error that is not known here, so its own words count"
             yield Trouble(line.who, line.place(), Level.CASCADE, what, known_as="hccl.unknown")
         self._first.clear()
 

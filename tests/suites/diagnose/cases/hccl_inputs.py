@@ -112,7 +112,89 @@ _SYNC = (
     + _FFTS.replace("1836", "30min(default)")
 )
 
+
+def _graph(own: int, remote: int, op: str = "AllReduce", count: int = 256, index: int = 21, size: int = 4) -> str:
+    """What a plog says of a task of a graph on the NPU that did not end."""
+    tag = f"tag[{op}_group_name_7]"
+    parts = (
+        f"op information is streamID:[2], taskID[21], {tag}, AlgType(level 0-1-2):[fullmesh-ring-ring].",
+        "context base information is streamID:[2], taskID[21], taskType[Notify Wait].",
+        f"context para information is notify id:[0x10], stage:[0], remote rank:[{remote}], {tag}.",
+        f"groupRank information is group:[group_name_7], user define information[], rankSize[{size}], rankId[{own}].",
+        (
+            f"opData information is timeStamp:[2026-01-31-14:38:34.000.000], deviceId[{own}], index[{index}], "
+            f"count[{count}], reduceType[sum], src[0x1], dst[0x2], dataType[int64]."
+        ),
+    )
+    return "".join(
+        f"[ERROR] HCCL({700 + own},python3):2026-01-31-15:09:3{own}.100.20{n} [task_exception_handler.cc:70{n}] "
+        f"[{700 + own}][TaskExceptionHandler][Callback]FFTS+ run failed, {part}\n"
+        for n, part in enumerate(parts)
+    )
+
+
+def _lost(whom: str, by: str, pid: int) -> str:
+    return (
+        f"[INFO] HCCL({pid},python3):2026-01-31-14:52:59.191.363 [heartbeat.cc:951] [{pid}]rank [{by}]: crimer rank "
+        f"[{whom}] status[LOST] by informer rank [{by}]\n"
+    )
+
+
+def _npu_error(rank: int, text: str) -> str:
+    return f"[rank{rank}]: {text}\n[rank{rank}]: " + _block(700 + rank, rank).replace("ERR02200 DIST", "ERR00100 PTA")
+
+
+_UNSORTED = "set ASCEND_RT_VISIBLE_DEVICES:0,2,4,6,1,3,5,7 error, it must be configured in ascending order"
+_KERNEL = (
+    "The error from device(chipId:{0}, dieId:0), serial number is 20, there is an {1} error exception, core id is 3, "
+    "error code = 0x800000, dump info: pc start: 0x1000124080041000"
+)
+
 CASES = (
+    Case("H01 a graph on the NPU: one calls another collective",
+         {f"plog-{700 + n}_1.log": _graph(n, (n + 1) % 8, "AllGather" if n == 5 else "AllReduce", 1, 21, 8)
+          for n in range(8)}, "mismatch", ("rank 5",), ("allreduce", 21), "AllGather"),
+    Case("H02 a graph on the NPU: one with another count",
+         {f"plog-{700 + n}_1.log": _graph(n, (n + 1) % 4, count=512 if n == 2 else 256) for n in range(4)},
+         "mismatch", ("rank 2",), ("allreduce", 21)),
+    Case("H03 a graph on the NPU: one is a call behind, and says that it waits for who is through",
+         {f"plog-{700 + n}_1.log": _graph(n, 0 if n == 3 else 3, index=20 if n == 3 else 21) for n in range(4)},
+         "stuck", ("rank 3",), ("allreduce", 20)),
+    Case("H04 a graph on the NPU: nothing is there of the one all wait for",
+         {f"plog-{700 + n}_1.log": _graph(n, 3) for n in range(3)}, "undecided", suspects=(3,)),
+    Case("H05 heartbeats of two that do not hear each other",
+         {"plog-686_1.log": _lost("192.0.2.1/0", "192.0.2.2/0", 686),
+          "plog-687_1.log": _lost("192.0.2.2/0", "192.0.2.1/0", 687)}, "transport", ("link 192.0.2.1 - 192.0.2.2",)),
+    Case("H06 devices in no order", {"job.log": _npu_error(3, "RuntimeError: init: NPU function error: "
+         "aclrtGetDeviceCount(&device_count), error code is 207004")
+         + f"[rank3]: EE1001: [PID: 703] 2026-01-31-15:09:34.296.370 The argument is invalid.Reason: {_UNSORTED}\n"},
+         "config", (), None, "ascending"),
+    Case("H07 more ranks than devices that may be seen", {"job.log": _npu_error(1, "RuntimeError: SetDevice: NPU "
+         "function error: c10_npu::SetDevice(device), error code is 107001") + "[rank1]: EE1001: [PID: 701] "
+         "2026-01-31-15:09:34.296.370 The argument is invalid.Reason: Set device failed, invalid device, set "
+         "device=8, valid device range is [0, 8)\n"}, "config", ("rank 1",), None, "valid device range"),
+    Case("H08 another process holds the device", {"job.log": _npu_error(0, "RuntimeError: Initialize: NPU function "
+         "error: c10_npu::SetDevice(device_id_), error code is 507033") + "[rank0]: EL0005: [PID: 700] "
+         "2026-01-31-15:09:34.296.370 The resources are busy.\n"}, "resource", ("rank 0",), None, "EL0005"),
+    Case("H09 a kernel failed, by its number, and others wait",
+         {"job.log": _npu_error(4, "RuntimeError: ACL stream synchronize failed, error code:507015")
+          + "".join(_waits(700 + n, n, 4, 8, n) for n in range(8) if n != 4)},
+         "crashed", ("rank 4",), None, "507015"),
+    Case("H10 a kernel failed, in a plog alone", {"plog-704_1.log": "[ERROR] RUNTIME(704,python3):"
+         "2026-01-31-15:09:34.500.000 [device_error_proc.cc:1404]1001 Made:" + _KERNEL.format(4, "fftsplus aivector")
+         + "\n"}, "crashed", ("process",), None, "aivector"),
+    Case("H11 an error of CANN that is not known is no good news", {"plog-704_1.log": "[ERROR] RUNTIME(704,python3):"
+         "2026-01-31-15:09:34.500.000 [made_up.cc:14]1001 Made:up failed.\n"}, "undecided"),
+    Case("H12 another one's memory, without a number",
+         {"job.log": "(Worker pid=17) ERROR 01-31 06:45:35 [multiproc_executor.py:1007] RuntimeError: SUSPECT REMOTE "
+          "ERROR\n"}, "undecided"),
+    Case("H13 memory of one has failed, and others are stopped",
+         {"job.log": "".join(f"[rank{n}]: RuntimeError: FORCE STOP\n" for n in (0, 1, 3))
+          + _npu_error(2, "RuntimeError: HBM MULTI BIT ECC ERROR")}, "device", ("device npu0",), None, "MULTI BIT"),
+    Case("H14 a failed packet with both its ends in one line", {"plog-686_1.log": "[ERROR] HCCL(686,python3):"
+         "2026-01-31-15:09:34.500.000 [made_up.cc:14] [686]error cqe status: 0x15, localInfo{server[192.0.2.1], "
+         "deviceId[3], deviceIp[198.51.100.3]}, remoteIP{server[192.0.2.2], deviceId[3], deviceIp[198.51.100.11]}\n"},
+         "transport", ("link 192.0.2.1 - 192.0.2.2",)),
     Case("C19", {"job.log": _waits(2969, 25, 24, 32, 101)}, "undecided"),
     Case("C19 the chain leads to one whose port is down",
          {"a.log": _waits(2969, 1, 0, 4, 1) + _waits(2970, 2, 1, 4, 2) + _waits(2971, 3, 2, 4, 3),

@@ -19,10 +19,25 @@ _FAILED = "RuntimeError: made_up:torch_npu/csrc/made_up.cpp:12 NPU function erro
 _BLOCK = "[ERROR] 2026-03-01-08:00:00 (PID:52, Device:3, RankID:11) ERR00100 PTA call acl api failed."
 
 
+_STREAM = "RuntimeError: ACL stream synchronize failed, error code:{}{}"
+WORDS = {
+    "HBM MULTI BIT ECC ERROR": (Level.INITIATING, "device"), "UCE ERROR": (Level.INITIATING, "device"),
+    "HCCL OP RETRY FAILED": (Level.TRANSPORT, "transport"), "SUSPECT REMOTE ERROR": (Level.TRANSPORT, None),
+    "FORCE STOP": (Level.CASCADE, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [_FAILED.format("AclrtMadeUp(stream)", "{}"), _STREAM.format("", "{}")])
 @pytest.mark.parametrize("number", NUMBERS)
-def test_each_number(number: int) -> None:
-    (trouble,) = troubles(_FAILED.format("AclrtMadeUp(stream)", number))
+def test_each_number(number: int, text: str) -> None:
+    (trouble,) = troubles(text.format(number))
     assert (trouble.level, trouble.cause) == NUMBERS[number]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_the_words_of_a_number(words: str) -> None:
+    (trouble,) = troubles(f"RuntimeError: {words}")
+    assert (trouble.level, trouble.cause) == WORDS[words]
 
 
 @pytest.mark.parametrize(("code", "level"), [(9, Level.TIMEOUT), (11, Level.CASCADE)])

@@ -18,6 +18,7 @@ CODES = {
     "EI0011": (Level.INITIATING, "resource"), "EI0014": (Level.INITIATING, "config"),
     "EI0016": (Level.INITIATING, "config"), "EI0019": (Level.INITIATING, "resource"),
     "EJ0001": (Level.INITIATING, "resource"), "EJ0002": (Level.INITIATING, "device"),
+    "EJ0004": (Level.INITIATING, "config"), "EL0005": (Level.INITIATING, "resource"),
     "EI0010": (Level.TRANSPORT, "transport"), "EI0013": (Level.TRANSPORT, "transport"),
     "EI0012": (Level.TRANSPORT, None), "EI0002": (Level.TIMEOUT, None), "EI0006": (Level.TIMEOUT, None),
     "EI0009": (Level.TIMEOUT, None), "EI0015": (Level.TIMEOUT, None), "EE1002": (Level.TIMEOUT, None),
@@ -106,6 +107,29 @@ def test_the_default_time_in_all_its_forms(told: str) -> None:
     assert (trouble.known_as, trouble.level) == ("hccl.idle", Level.TIMEOUT)
 
 
+@pytest.mark.parametrize("kind", ["event wait", "notify wait", "wait"])
+def test_a_wait_on_the_npu_that_timed_out_is_a_victim(kind: str) -> None:
+    (trouble,) = troubles(
+        f"The error from device(chipId:5, dieId:0), serial number is 3, {kind} timeout occurred during task execution, "
+        "stream_id:4, sq_id:4, task_id:12, timeout=1868s.[FUNC:Made]"
+    )
+    assert (trouble.level, trouble.cause, trouble.about) == (Level.TIMEOUT, None, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "there is an aicore error, core id is 0, error code = 0x800000",
+        "there is an fftsplus aivector error exception, core id is 3",
+        "Aicore kernel execute failed, device_id=4, stream_id=2, task_id=81, flip_num=0, fault kernel_name=MatMul_9a0",
+    ],
+)
+def test_a_kernel_that_failed_is_of_its_own_process(text: str) -> None:
+    (trouble,) = troubles(f"[ERROR] RUNTIME(91,python3):2026-03-01-08:00:00.250.000 [made.cc:1]92 Up:{text}")
+    assert (trouble.level, trouble.cause, trouble.about[0].who.pid) == (Level.INITIATING, "crashed", 91)
+    assert ("MatMul_9a0" in trouble.what) == ("MatMul_9a0" in text)
+
+
 def test_a_copy_that_failed_is_a_path_at_nobodys_end() -> None:
     for kind in ("sdma", "fftsplus sdma"):
         (trouble,) = troubles(
@@ -119,6 +143,12 @@ def test_an_error_that_is_not_known_is_not_passed_over() -> None:
     assert (trouble.known_as, trouble.level, trouble.who.pid) == ("hccl.unknown", Level.CASCADE, 7)
     known = troubles(record(7, "[Made]up failed.") + "\n" + record(7, "[Wait][P2P]Wait timeout for get P2P status"))
     assert [one.known_as for one in known] == ["hccl.connect"]
+
+
+@pytest.mark.parametrize("module", ["RUNTIME", "ASCENDCL", "TDT", "DRV"])
+def test_nor_is_one_of_other_parts_of_cann(module: str) -> None:
+    (trouble,) = troubles(record(7, "Made:up failed.").replace("HCCL", module))
+    assert (trouble.known_as, trouble.level) == ("hccl.unknown", Level.CASCADE)
 
 
 def test_a_process_without_an_error_tells_of_none() -> None:
