@@ -28,16 +28,16 @@ def undecided(case: Case) -> Verdict:
             f"{everybody(case.people, held)} {verb(held, 'does', 'do')} not come through {call(case.people, where)}, "
             "which others are through; nothing tells why"
         )
+    elif case.complaints and case.complaints[0].level == Level.TRANSPORT:
+        first = case.complaints[0]
+        speaker = f"{somebody(case.people, first.person)}: " if first.person is not None else ""
+        text = f"{speaker}{first.what}; nothing tells at whose end"
     elif suspects:
         left = frozenset(waiting - suspects)
         text = (
             f"{everybody(case.people, left) if left else 'ranks'} {verb(left, 'waits', 'wait')}, and nothing tells for "
             f"whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
         )
-    elif case.complaints and case.complaints[0].level == Level.TRANSPORT:
-        first = case.complaints[0]
-        speaker = f"{somebody(case.people, first.person)}: " if first.person is not None else ""
-        text = f"{speaker}{first.what}; nothing tells at whose end"
     elif in_vain := case.waits.waiters | complaining(case, Level.TIMEOUT):
         text = f"{everybody(case.people, in_vain)} waited in vain, and nothing tells for whom"
     elif waiting:

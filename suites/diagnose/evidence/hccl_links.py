@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from suites.diagnose.evidence.hccl_speech import Processes, group_of, member, npu, number, speaker
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.operations import operation
-from suites.diagnose.facts import Absent, Fact, Level, Subject, Trouble, Waiting, Who
+from suites.diagnose.facts import Absent, Fact, Level, Setting, Subject, Trouble, Waiting, Who
 from suites.diagnose.ranks import MOST_RANKS, listed, some
 
 _CONNECTED = frozenset(("connected", "connect", "success", "ok", "linked"))
@@ -22,6 +22,7 @@ _CELL = r"\s{0,40}([0-9a-zA-Z.:%_\-]{2,80})\((\d{1,10})\)\s{0,40}\|"
 _PORT = r"(?:\s{0,40}\d{1,10}\s{0,40}\|)?"
 _ROW = re.compile(
     r"\|" + _CELL + _PORT + _CELL + _PORT + r"\s{0,40}(?:client|server)\s{0,40}\|\s{0,40}([a-z][a-z ]{0,30})\|"
+    r"(?:\s{0,40}(ENABLE|DISABLE)\b)?"
 )
 _CREATE = re.compile(
     r"createLink para: ?rank\[\d{1,10}\]-localUserrank\[(?P<own>\d{1,10})\].{0,120}?"
@@ -64,6 +65,8 @@ class Links:
         found = _ROW.search(line.text)
         if not found or found[5].strip() in _CONNECTED:
             return
+        if found[6]:
+            yield Setting(Who(host=found[3]), line.place(), "hccl.tls", found[6])
         own, remote = number(found[4]), number(found[2])
         yield from _edge(line, group_of(processes.of(line), rank=own), own, remote)
 

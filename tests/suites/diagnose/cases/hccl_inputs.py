@@ -195,6 +195,15 @@ CASES = (
          "2026-01-31-15:09:34.500.000 [made_up.cc:14] [686]error cqe status: 0x15, localInfo{server[192.0.2.1], "
          "deviceId[3], deviceIp[198.51.100.3]}, remoteIP{server[192.0.2.2], deviceId[3], deviceIp[198.51.100.11]}\n"},
          "transport", ("link 192.0.2.1 - 192.0.2.2",)),
+    Case("H15 ends of a connection with TLS on, and off",
+         {f"plog-{pid}_1.log": f"[ERROR] HCCL({pid},python3):2026-01-31-15:09:34.500.000 [made_up.cc:14] [{pid}]   |  "
+          f"198.51.100.{peer}({peer - 1})   |  16666  |   198.51.100.{own}({own - 1})   |  3234  |  {role} | time out |"
+          f"   {state}  | LinkInfo\n" for pid, own, peer, role, state in (
+              (600, 1, 6, "client", "ENABLE"), (605, 6, 1, "server", "DISABLE"))}, "config"),
+    Case("H16 a copy from another NPU failed", {"job.log": _block(700, 0) + "EI0012: [PID: 700] "
+         "2026-01-31-15:09:34.101.000 SDMA memory copy task exception occurred. Remote rank: [3]. Base information: "
+         "[streamID:[3], taskID[7], taskType[Memcpy], tag[AllReduce_group_name_7]]. Communicator information: "
+         "[group:[group_name_7], user define information[], rankSize[8], rankId[0]].\n"}, "undecided"),
     Case("C19", {"job.log": _waits(2969, 25, 24, 32, 101)}, "undecided"),
     Case("C19 the chain leads to one whose port is down",
          {"a.log": _waits(2969, 1, 0, 4, 1) + _waits(2970, 2, 1, 4, 2) + _waits(2971, 3, 2, 4, 3),
