@@ -96,6 +96,10 @@ GROUPS = (
         Level.CASCADE, "DDP's check of the parameters differs from rank 0's: it may have read what never came",
     ),
     Known(
+        "vllm.engine", "EngineDeadError", r"\bEngineDeadError\b", Level.CASCADE, "vLLM's engine has ended",
+        remedy=("the first error that EngineCore and its workers tell, before this",),
+    ),
+    Known(
         "vllm.no_block", "No available shared memory broadcast block", r"No available shared memory broadcast block",
         Level.CASCADE, "a worker has not taken what the engine gave it: it hangs, or is busy",
         remedy=("look for the worker that makes no progress: py-spy dump --nonblocking of each",),

@@ -55,6 +55,9 @@ def models(rank: int, own: int, other: int, its: int) -> str:
 _HUB = "(ReadTimeoutError(\"HTTPSConnectionPool(host='hub.example', port=443): Read timed out. (read timeout=10)\"))"
 
 CASES = (
+    Case("C127 only that the engine has ended", {"job.log": "(APIServer pid=100) ERROR 01-31 04:23:45 "
+         "[async_llm.py:480] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.\n"},
+         "undecided"),
     *(
         Case(f"C35 an exception that sounds like a peer's: {error.partition(':')[0]}",
              {"job.log": raised(error, "[rank3]: ") + waiting((0, 1, 2))},

@@ -99,6 +99,11 @@ def test_no_abnormal_periods_clears_the_network() -> None:
     assert (trouble.known_as, trouble.cause) == ("hccl.behaviour", None)
 
 
+def test_it_does_where_it_is_the_reason_of_a_code_too() -> None:
+    (trouble,) = troubles("Get_Socket(EI0006): Getting socket times out. Reason: No abnormal periods were discovered.")
+    assert trouble.known_as == "hccl.behaviour"
+
+
 @pytest.mark.parametrize("told", ["timeout:1836.", "timeout=1836s.", "timeout:30min(default)."])
 def test_the_default_time_in_all_its_forms(told: str) -> None:
     (trouble,) = troubles(
