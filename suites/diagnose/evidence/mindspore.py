@@ -31,6 +31,15 @@ ROWS = (
     Known("mindspore.twice", "Rank id:", r"Rank id:(?P<node>\d{1,7}) for role:\w{1,20} exists", _OWN,
           "worker {node} came to the scheduler twice: another job uses its port, or two hosts have one --node_rank",
           "launch", remedy=(_ONE_SCHEDULER, "another --node_rank on each host")),
+    Known("mindspore.twice", "registered repeatedly", r"Node (?P<node>[\w.-]{1,64}) registered repeatedly", _OWN,
+          "worker {node} came to the scheduler twice: another job uses its port, or two hosts have one --node_rank",
+          "launch", remedy=(_ONE_SCHEDULER, "another --node_rank on each host")),
+    Known("mindspore.role", "Role name ", r"Role name '.{0,40}' is invalid", _OWN,
+          "a worker was started without msrun, or without what msrun puts into its environment", "launch",
+          remedy=("start it by msrun, or set MS_ROLE, MS_SCHED_HOST, MS_SCHED_PORT and MS_WORKER_NUM",)),
+    Known("mindspore.device", "SetDevice for id", r"SetDevice for id:\d{1,5} failed", _OWN,
+          "it was given a device that its host does not have", "config", "speaker",
+          ("ranks on this host against its devices and those that may be seen",)),
     Known("mindspore.address", "Failed to call bind, url", r"Failed to call bind, url: (?P<at>\S{1,80}) Cannot assign",
           _OWN, "the scheduler was to listen on {at}, which is no address of its host", "config",
           remedy=("--master_addr (MS_SCHED_HOST) is an address of the host where the scheduler starts",)),
@@ -78,6 +87,7 @@ _LOST = re.compile(r"The node: (?P<node>[\w.-]{1,64}) is timed out")
 _GONE = re.compile(r"Worker process (?P<pid>\d{1,9}) exit with exception")
 _UNREACHED = re.compile(r"connect to the meta server node url: ?(?P<at>[\w.:\[\]-]{1,80})")
 _CODE = re.compile(r"\bE[IJ]\d{4}\)?:")
+_UNKNOWN = re.compile(r"\[(?:ERROR|CRITICAL|EXCEPTION)\] ?[A-Z_]{2,20}\(.{0,120}\[mindspore/")
 _OF_ONE_ERROR = 16
 """Lines between a MindSpore exception and the code of CANN's that it quotes."""
 
@@ -89,7 +99,7 @@ class MindSpore:
     wakes: tuple[str, ...] = (
         *dict.fromkeys(row.wakes for row in ROWS), "The new node: ", "new rank id: ", "This node ", "The node: ",
         "Worker process ", "meta server", "Topology build timed out", "Start Scheduler node timeout",
-        "Cluster is successfully initialized", "RuntimeError: ", "Ascend Error Message", "EI0", "EJ0",
+        "Cluster is successfully initialized", "[mindspore/", "RuntimeError: ", "Ascend Error Message", "EI0", "EJ0",
     )  # fmt: skip
     awake: bool = False
     _texts: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
@@ -98,6 +108,10 @@ class MindSpore:
     _numbered: int = 0
     """So many nodes the scheduler says to have registered, of `_size`."""
     _size: int = 0
+    _hosts: dict[str, str] = field(default_factory=dict)
+    _first: dict[Who, Line] = field(default_factory=dict)
+    """Errors that nothing here knows."""
+    _known: set[Who] = field(default_factory=set)
     _built: set[Who] = field(default_factory=set)
     """Whose cluster is complete."""
     _late: dict[Who, Line] = field(default_factory=dict)
@@ -113,11 +127,16 @@ class MindSpore:
         if found := _RECORD.search(line.text):
             who = merged(around, Who(pid=int(found["pid"])))
             line = replace(line, who=who, time=seconds(found["time"]) or line.time)
-        yield from self._texts.feed(line)
+        told = list(self._texts.feed(line))
         for mark, handle in _HANDLERS.items():
             if mark in line.text:
-                yield from handle(self, line)
+                told += handle(self, line)
+        yield from told
         yield from self._quoted(line, around)
+        if told:
+            self._known.add(line.who)
+        elif _UNKNOWN.match(line.text) and len(self._first) < MOST_RANKS:
+            self._first.setdefault(line.who, line)
 
     def came(self, line: Line) -> Iterable[Fact]:
         """To the scheduler."""
@@ -126,6 +145,7 @@ class MindSpore:
             return
         self._numbered, self._size = int(found["number"]), int(found["size"])
         self._ranks[found["node"]] = int(found["rank"])
+        self._hosts[found["node"]] = found["host"] or ""
         if 0 < self._size <= MOST_RANKS:
             yield World(self._size, line.place())
         if found["node"].isdecimal():  # the others are put in order later
@@ -189,6 +209,11 @@ class MindSpore:
             )
             yield Trouble(line.who, line.place(), Level.TIMEOUT, what, remedy=remedy, known_as="mindspore.unreached")
         yield from self._missed()
+        held = {line.who for line in (*self._tries.values(), *self._lost.values(), *self._late.values())}
+        for who, line in self._first.items():
+            if who not in self._known | held:
+                what = "MindSpore tells of an error that is not known here, so its own words count"
+                yield Trouble(who, line.place(), _CASCADE, what, known_as="mindspore.unknown")
 
     def _roll(self) -> Iterator[Fact]:
         """Who has not come, where all who came are known by their numbers."""
@@ -222,10 +247,17 @@ class MindSpore:
             yield Trouble(
                 line.who, line.place(), Level.TIMEOUT, what, remedy=(_ENDED_FIRST,), known_as="mindspore.lost"
             )
-            if rank is not None and len(self._lost) * 2 < max(len(self._ranks), self._size, 3):
+            if rank is not None and self._apart():
                 lost = {self._ranks.get(other) for other in self._lost}
                 heard = tuple(Who(rank=one) for one in sorted(set(self._ranks.values()) - lost - {rank}))
                 yield Absent(line.place(), (Who(rank=rank),), heard, by=line.who, sure=False)
+
+    def _apart(self) -> bool:
+        """Whether those who are lost are the fewer, or all of some hosts and none of others."""
+        lost = {self._hosts.get(node) for node in self._lost}
+        others = {host for node, host in self._hosts.items() if node not in self._lost}
+        whole_hosts = None not in lost and "" not in lost and bool(others) and not lost & others
+        return whole_hosts or len(self._lost) * 2 < max(len(self._ranks), self._size, 3)
 
 
 _HANDLERS: Mapping[str, Callable[[MindSpore, Line], Iterable[Fact]]] = {

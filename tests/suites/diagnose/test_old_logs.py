@@ -40,7 +40,5 @@ def test_a_row_of_them_is_one_job(tmp_path: Path) -> None:
 def test_a_log_of_their_time_keeps_them(tmp_path: Path) -> None:
     plog(tmp_path, 99, 1, _BIND)
     plog(tmp_path, 31, 10, _LATE)
-    (tmp_path / "train.log").write_text(
-        "[rank3]: EI0006: [PID: 7] 2026-03-01-10:02:00.100.200 late\n"
-    )
+    (tmp_path / "train.log").write_text("[rank3]: EI0006: [PID: 7] 2026-03-01-10:02:00.100.200 late\n")
     assert answer(tmp_path)["class"] == "resource"

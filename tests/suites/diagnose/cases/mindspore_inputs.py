@@ -105,6 +105,14 @@ CASES = (
     Case("MindSpore: an older scheduler still runs", {"worker_3.log": raised(
         "RuntimeError: Failed to register the compute graph node: 3. Reason: Repeated registration node: 3 to the "
         "scheduler. Please check if there's another scheduler process with port:8118 still running.")}, "launch"),
+    Case("MindSpore: two hosts of one number", {"scheduler.log": came(range(8), 16) + "".join(said(
+        _SCHEDULER, f"Node {node} registered repeatedly. It's host ip is 192.0.2.2. Reject this node.", level="WARNING")
+        for node in range(8))}, "launch", (), None, "Node 0 registered"),
+    Case("MindSpore: a host is not heard any more", {"scheduler.log": came(range(16), 16) + _BUILT + "".join(
+        lost(node) for node in range(8, 16))}, "missing", ("host node02", *(f"rank {n}" for n in range(8, 16)))),
+    Case("MindSpore: a device that is not there", {"worker_7.log": said(
+        4207, "SetDevice for id:7 failed, ret[101], invalid device ordinal.")}, "config", ("process",)),
+    Case("MindSpore: started without msrun", {"job.log": raised("RuntimeError: Role name '' is invalid.")}, "launch"),
     Case("MindSpore: the scheduler's port is taken", {"scheduler.log": said(
         _SCHEDULER, "Failed to call bind, url: 192.0.2.5:8118 Address already in use")}, "resource"),
     Case("MindSpore: the scheduler is to listen at another host's address", {"scheduler.log": said(

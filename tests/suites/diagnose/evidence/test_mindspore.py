@@ -87,3 +87,16 @@ def test_only_a_message_of_hccl_takes_an_exception_back() -> None:
     assert [one.place.line for one in named(block.format("EI0006"), "mindspore.quoted")] == [1]
     assert not named(block.format("EZ9999"), "mindspore.quoted")
     assert not named(block.format("EI0006").replace("- Ascend Error Message:", ""), "mindspore.quoted")
+
+
+def test_all_of_a_host_are_missed_however_many() -> None:
+    told = facts(came(range(16), 16) + "".join(lost(node) for node in range(8, 16)))
+    assert len(only(told, Absent)) == 8
+
+
+@pytest.mark.parametrize("level", ["ERROR", "CRITICAL"])
+def test_an_error_that_is_not_known_is_not_passed_over(level: str) -> None:
+    text = said(4207, "Made up failed.", level=level)
+    assert [one.level for one in named(text, "mindspore.unknown")] == [Level.CASCADE]
+    assert not named(text + said(4207, "The state of the cluster is error, total nodes num: 8"), "mindspore.unknown")
+    assert not named(said(4207, "Made up is slow.", level="WARNING"), "mindspore.unknown")
