@@ -32,7 +32,7 @@ from suites.diagnose.holding import (
 )
 from suites.diagnose.mismatch import Mismatch, ended_mismatch
 from suites.diagnose.next_checks import NEXT
-from suites.diagnose.own_faults import alike, own_faults, unreached
+from suites.diagnose.own_faults import alike, broken_alike, own_faults, unreached
 from suites.diagnose.paths import cut_off, in_common
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
@@ -83,7 +83,15 @@ def _differing(case: Case, found: Mismatch) -> Verdict:
 def _rooted(case: Case) -> Verdict | None:
     """Ranks that others wait for, and that wait for nobody."""
     roots = case.ends.roots - case.unsure
-    return _blamed(case, roots, case.waits.sure, "likely") if roots else None
+    return _blamed(case, roots, case.waits.sure, "likely") if roots and not _told_better(case, roots) else None
+
+
+def _told_better(case: Case, roots: frozenset[int]) -> bool:
+    """Whether they are but not heard of, and somebody tells of a fault of its own: it may be one of them."""
+    waits = [wait for wait in case.waits.sure if wait.waited & roots]
+    unheard = all(wait.why == MISSED and wait.group is None and wait.op is None for wait in waits)
+    own = own_faults(case) if unheard else []
+    return bool(own) and not any(complaint.person in roots for complaint in own)
 
 
 def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence: Confidence) -> Verdict | None:
@@ -168,9 +176,9 @@ def _initiated(case: Case) -> Verdict | None:
     own = own_faults(case)
     if not own:
         return None
-    found, together, hosts = _by(case, own[0], "likely"), alike(own), unreached(own)
-    if hosts:
-        return replace(found, about=hosts)
+    found, together, several = _by(case, own[0], "likely"), alike(own), unreached(own) or broken_alike(own)
+    if several:
+        return replace(found, about=several)
     if len(together) < 2:
         return found
     return replace(

@@ -41,6 +41,15 @@ def unreached(own: Sequence[Complaint]) -> tuple[Subject, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def broken_alike(own: Sequence[Complaint]) -> tuple[Subject, ...]:
+    """All devices that are broken in just the same way as that of the first complaint."""
+    first = own[0]
+    if first.cause != "device" or not first.about or any(subject.kind != "device" for subject in first.about):
+        return ()
+    found = (subject for one in own if (one.cause, one.what) == ("device", first.what) for subject in one.about)
+    return tuple(dict.fromkeys(subject for subject in found if subject.kind == "device"))
+
+
 def _overcome(case: Case, launch: Complaint) -> bool:
     """A rank of the same log has gone far since, or broke down of its own."""
     calls = (fact for fact in case.facts if isinstance(fact, Call | Track))

@@ -195,6 +195,15 @@ CASES = (
          "2026-01-31-15:09:34.500.000 [made_up.cc:14] [686]error cqe status: 0x15, localInfo{server[192.0.2.1], "
          "deviceId[3], deviceIp[198.51.100.3]}, remoteIP{server[192.0.2.2], deviceId[3], deviceIp[198.51.100.11]}\n"},
          "transport", ("link 192.0.2.1 - 192.0.2.2",)),
+    Case("H17 ports of two are down", {"job.log": "".join(_block(700 + n, n) + f"EJ0002: [PID: {700 + n}] "
+         f"2026-01-31-15:09:3{n}.101.000 The network port is down.\n" for n in (1, 5))},
+         "device", ("device npu0", "device npu0"), None, "EJ0002"),
+    Case("H18 the heartbeat is lost of one that has raised an exception",
+         {"plog-60_1.log": "[ERROR] HCCL(60,python3):2026-01-31-15:09:34.100.200 [made_up.cc:6] [60]Cluster Exception "
+          "Location[IP/ID]:[192.0.2.1/3], Arrival Time:[Sat Jan 31 14:52:59 2026], Discoverer:[192.0.2.1/0], "
+          "ExceptionType:[Heartbeat Lost Occurred], Possible Reason:1. Process has exited, 2. Network Disconnected\n",
+          "rank_3.log": 'Traceback (most recent call last):\n  File "/srv/train.py", line 3, in step\n    f()\n'
+          "ValueError: not a number\n"}, "crashed", ("rank 3",), None, "not a number"),
     Case("H15 ends of a connection with TLS on, and off",
          {f"plog-{pid}_1.log": f"[ERROR] HCCL({pid},python3):2026-01-31-15:09:34.500.000 [made_up.cc:14] [{pid}]   |  "
           f"198.51.100.{peer}({peer - 1})   |  16666  |   198.51.100.{own}({own - 1})   |  3234  |  {role} | time out |"
