@@ -19,6 +19,7 @@ from suites.diagnose.evidence.source import Source
 from suites.diagnose.facts import NOBODY, Call, Fact, Group, Seen, Signature, Track, Unread, Who
 from suites.diagnose.offline import diagnose
 from suites.report import now
+from tests.made_up import flight_recorder
 from tests.made_up.hangs import dumps, job
 
 JOB = job.missing(4, "grid", (1,), "1", 3, 2)
@@ -87,7 +88,7 @@ def test_the_frame_of_a_call_is_the_innermost_of_the_program(folder: str, file: 
 def test_json_is_read_as_pickle_is() -> None:
     import json
 
-    told = dumps._as_json(dumps.dump(JOB, 0))
+    told = flight_recorder.as_json(dumps.dump(JOB, 0))
     found = tracks(facts_of(json.dumps(told).encode()))
     assert found["1@0-1"].pending[0].seq == 3
     assert found["1@0-1"].completed == 2
