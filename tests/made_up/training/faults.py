@@ -1,0 +1,209 @@
+"""Faults put into the programs of a job, and the truth of what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from random import Random
+
+from suites.diagnose.facts import Class
+from tests.made_up.training.mesh import Mesh
+from tests.made_up.training.program import Collective, Hang, Messages, Step, Stop
+from tests.made_up.training.streams import Run
+
+Programs = list[list[Step]]
+
+_OF_ONE_SIZE = frozenset(("all_reduce", "_all_gather_base", "_reduce_scatter_base"))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What was done: to whom, and in which collective where it is in one."""
+
+    name: Class
+    """Of the verdict that it asks for."""
+    ranks: frozenset[int] = frozenset()
+    where: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the fault made of the job. `culprits` are those whose fault it came to: who was stopped by another before
+    its own fault is a victim."""
+
+    name: Class
+    culprits: frozenset[int]
+    where: tuple[str, int] | None = None
+    circle: frozenset[int] = frozenset()
+    """Those who wait for each other, the culprit among them."""
+
+
+Maker = Callable[[Random, Mesh, Programs], Fault | None]
+"""Puts a fault into the programs, where it can be made in them."""
+
+
+def _nothing(random: Random, mesh: Mesh, programs: Programs) -> Fault:
+    return Fault("none")
+
+
+def _halt(number: int, within: int | None, step: Step, name: Class) -> Maker:
+    """So many ranks come to this instead of going on, at most so many steps from each other, or anywhere."""
+
+    def make(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+        if mesh.size <= number:
+            return None
+        ranks = random.sample(range(mesh.size), number)
+        first = _inside(random, programs[ranks[0]])
+        for rank in ranks:
+            program = programs[rank]
+            index = _inside(random, program) if within is None else first + random.randint(0, within)
+            program.insert(min(index, len(program) - 1), step)
+        return Fault(name, frozenset(ranks))
+
+    return make
+
+
+def _inside(random: Random, program: Sequence[Step]) -> int:
+    return random.randrange(len(program) // 4, len(program) * 3 // 4)
+
+
+def _other_operation(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    def other(call: Collective) -> Collective:
+        return replace(call, op="_all_gather_base" if call.op == "all_reduce" else "all_reduce")
+
+    return _differing(random, mesh, programs, lambda call: True, other)
+
+
+def _other_size(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    def other(call: Collective) -> Collective:
+        return replace(call, count=call.count + len(mesh.group(call.group).ranks))
+
+    return _differing(random, mesh, programs, lambda call: call.op in _OF_ONE_SIZE, other)
+
+
+def _differing(
+    random: Random,
+    mesh: Mesh,
+    programs: Programs,
+    fits: Callable[[Collective], bool],
+    other: Callable[[Collective], Collective],
+) -> Fault | None:
+    """One rank calls something else, in a group in which more than one call it as it should be."""
+    rank = random.randrange(mesh.size)
+    program = programs[rank]
+    places = [
+        index
+        for index, step in enumerate(program)
+        if isinstance(step, Collective) and len(mesh.group(step.group).ranks) > 2 and fits(step)
+        if index > len(program) // 4
+    ]
+    if not places:
+        return None
+    index = random.choice(places)
+    call = program[index]
+    assert isinstance(call, Collective)
+    program[index] = other(call)
+    seq = sum(isinstance(step, Collective) and step.group == call.group for step in program[: index + 1])
+    return Fault("mismatch", frozenset((rank,)), (call.group, seq))
+
+
+def _swapped(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    """One rank calls in two groups in the other order than its fellows in both."""
+    rank = random.randrange(mesh.size)
+    program = programs[rank]
+
+    def fellows(one: Step, other: Step) -> bool:
+        if not (isinstance(one, Collective) and isinstance(other, Collective)) or one.group == other.group:
+            return False
+        both = set(mesh.group(one.group).ranks) & set(mesh.group(other.group).ranks)
+        return len(both) > 1 and one.awaited and other.awaited
+
+    places = [index for index in range(len(program) - 1) if fellows(program[index], program[index + 1])]
+    if not places:
+        return None
+    index = random.choice(places)
+    program[index], program[index + 1] = program[index + 1], program[index]
+    return Fault("cycle", frozenset((rank,)))
+
+
+def _left_out_send(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    rank = random.randrange(mesh.size)
+    sends = [
+        (index, number)
+        for index, step in enumerate(programs[rank]) if isinstance(step, Messages)
+        for number, message in enumerate(step.messages) if message.way == "send"
+    ]  # fmt: skip
+    if not sends:
+        return None
+    index, number = random.choice(sends)
+    step = programs[rank][index]
+    assert isinstance(step, Messages)
+    left = (*step.messages[:number], *step.messages[number + 1 :])
+    programs[rank][index : index + 1] = [replace(step, messages=left)] if left else []
+    return Fault("cycle", frozenset((rank,)))
+
+
+def _crossed_sends(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    """Two neighbours send to each other before they receive. Messages of one batch have no order."""
+    rank = random.randrange(mesh.size)
+    places = [
+        index
+        for index, step in enumerate(programs[rank])
+        if isinstance(step, Messages) and not step.batched and len(step.messages) == 2
+        if step.messages[0].way == "recv"
+    ]
+    if not places:
+        return None
+    index = random.choice(places)
+    step = programs[rank][index]
+    assert isinstance(step, Messages)
+    programs[rank][index] = replace(step, messages=step.messages[::-1])
+    return Fault("cycle", frozenset((rank,)))
+
+
+FAULTS: Mapping[str, Maker] = {
+    "none": _nothing,
+    "host stops": _halt(1, 0, Stop(), "missing"),
+    "two hosts stop": _halt(2, 2, Stop(), "missing"),
+    "two hosts stop apart": _halt(2, None, Stop(), "missing"),
+    "killed": _halt(1, 0, Stop(killed=True), "missing"),
+    "device hangs": _halt(1, 0, Hang(), "stuck"),
+    "two devices hang": _halt(2, 0, Hang(), "stuck"),
+    "other operation": _other_operation,
+    "other size": _other_size,
+    "swapped calls": _swapped,
+    "left out send": _left_out_send,
+    "crossed sends": _crossed_sends,
+}
+
+
+def truth(fault: Fault, run: Run) -> Truth:
+    """By where all stand at the end."""
+    if fault.name == "missing":
+        return Truth("missing", frozenset(rank for rank in fault.ranks if isinstance(run.ranks[rank].step, Stop)))
+    if fault.name == "stuck":
+        hung = {rank.number: rank.hung for rank in run.ranks if rank.hung is not None}
+        return Truth("stuck", frozenset(rank for rank, kernel in hung.items() if kernel.started is not None))
+    if fault.name == "cycle":
+        circles = [circle(run.waits(), rank) for rank in fault.ranks]
+        found = frozenset().union(*circles)
+        # Who left out a message may have gone on to its end: others wait for it, and it for nobody.
+        return Truth("cycle" if len(found) > 1 else "missing", fault.ranks, circle=found)
+    return Truth(fault.name, fault.ranks, fault.where)
+
+
+def circle(waits: Mapping[int, Set[int]], rank: int) -> frozenset[int]:
+    """A rank and all who wait for it, and for whom it waits, through whomever."""
+    reached = {start: _reached(waits, start) for start in waits}
+    return frozenset({rank, *(other for other in reached[rank] if rank in reached[other])})
+
+
+def _reached(waits: Mapping[int, Iterable[int]], start: int) -> set[int]:
+    found: set[int] = set()
+    fresh = [start]
+    while fresh:
+        for other in waits.get(fresh.pop(), ()):
+            if other not in found:
+                found.add(other)
+                fresh.append(other)
+    return found
