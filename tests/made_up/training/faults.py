@@ -88,23 +88,54 @@ def _differing(
     fits: Callable[[Collective], bool],
     other: Callable[[Collective], Collective],
 ) -> Fault | None:
-    """One rank calls something else, in a group in which more than one call it as it should be."""
+    """One rank calls something else."""
     rank = random.randrange(mesh.size)
-    program = programs[rank]
-    places = [
-        index
-        for index, step in enumerate(program)
-        if isinstance(step, Collective) and len(mesh.group(step.group).ranks) > 2 and fits(step)
-        if index > len(program) // 4
-    ]
-    if not places:
+    found = _some_collective(random, programs[rank], fits)
+    if found is None:
         return None
-    index = random.choice(places)
+    index, call = found
+    programs[rank][index] = other(call)
+    return Fault("mismatch", frozenset((rank,)), (call.group, _seq(programs[rank], index)))
+
+
+def _left_out_call(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    """One rank takes what others call next for what they are in."""
+    rank = random.randrange(mesh.size)
+    found = _some_collective(random, programs[rank], lambda call: call.awaited)
+    if found is None:
+        return None
+    programs[rank].pop(found[0])
+    return Fault("mismatch", frozenset((rank,)))
+
+
+def _lost_by_network(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    rank = random.randrange(mesh.size)
+    found = _some_collective(random, programs[rank], lambda call: True)
+    if found is None:
+        return None
+    index, call = found
+    programs[rank][index] = replace(call, lost=True)
+    return Fault("joined", where=(call.group, _seq(programs[rank], index)))
+
+
+def _some_collective(
+    random: Random, program: Sequence[Step], fits: Callable[[Collective], bool]
+) -> tuple[int, Collective] | None:
+    """With its index; not of the first steps."""
+    begin = len(program) // 4
+    places = [
+        (index, step)
+        for index, step in enumerate(program)
+        if index > begin and isinstance(step, Collective) and fits(step)
+    ]
+    return random.choice(places) if places else None
+
+
+def _seq(program: Sequence[Step], index: int) -> int:
+    """The number of the collective at this place, in its group."""
     call = program[index]
     assert isinstance(call, Collective)
-    program[index] = other(call)
-    seq = sum(isinstance(step, Collective) and step.group == call.group for step in program[: index + 1])
-    return Fault("mismatch", frozenset((rank,)), (call.group, seq))
+    return sum(isinstance(step, Collective) and step.group == call.group for step in program[: index + 1])
 
 
 def _swapped(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
@@ -171,6 +202,8 @@ FAULTS: Mapping[str, Maker] = {
     "two devices hang": _halt(2, 0, Hang(), "stuck"),
     "other operation": _other_operation,
     "other size": _other_size,
+    "left out call": _left_out_call,
+    "lost by network": _lost_by_network,
     "swapped calls": _swapped,
     "left out send": _left_out_send,
     "crossed sends": _crossed_sends,
@@ -184,12 +217,15 @@ def truth(fault: Fault, run: Run) -> Truth:
     if fault.name == "stuck":
         hung = {rank.number: rank.hung for rank in run.ranks if rank.hung is not None}
         return Truth("stuck", frozenset(rank for rank, kernel in hung.items() if kernel.started is not None))
-    if fault.name == "cycle":
-        circles = [circle(run.waits(), rank) for rank in fault.ranks]
-        found = frozenset().union(*circles)
-        # Who left out a message may have gone on to its end: others wait for it, and it for nobody.
+    where = fault.where
+    if fault.name == "mismatch" and where is None:
+        where = min(run.differing(), default=None)
+    if fault.name == "cycle" or (fault.name == "mismatch" and where is None):
+        (rank,) = fault.ranks
+        found = circle(run.waits(), rank)
+        # Who left out something may have gone on to its end: others wait for it, and it for nobody.
         return Truth("cycle" if len(found) > 1 else "missing", fault.ranks, circle=found)
-    return Truth(fault.name, fault.ranks, fault.where)
+    return Truth(fault.name, fault.ranks, where)
 
 
 def circle(waits: Mapping[int, Set[int]], rank: int) -> frozenset[int]:

@@ -59,6 +59,8 @@ class Wanted:
     """Others are innocent."""
     suspected: frozenset[int] = _NOBODY
     """Where they are not named; else they are lost."""
+    anywhere: bool = False
+    """The call in which it hangs cannot be told."""
 
 
 def wanted(job: Job, form: Form, gone: frozenset[int]) -> Wanted:
@@ -72,7 +74,7 @@ def wanted(job: Job, form: Form, gone: frozenset[int]) -> Wanted:
     found = replace(found, may_be=truth.culprits, suspected=found.suspected | found.named)
     ring = form.how.get("ring")
     if ring is not None and any(dumps.overwritten(job, rank, ring) for rank in range(job.mesh.size)):
-        return Wanted(found.classes | {"joined", "undecided"}, may_be=found.may_be)
+        return Wanted(found.classes | {"joined", "undecided"}, may_be=found.may_be, anywhere=True)
     return found
 
 
@@ -93,6 +95,8 @@ class _Sight:
             return self._missing()
         if self._truth.name == "stuck":
             return self._stuck()
+        if self._truth.name == "joined":
+            return self._joined()
         if self._truth.name == "mismatch":
             return self._mismatch()
         return self._cycle()
@@ -144,6 +148,12 @@ class _Sight:
             for other, end in call.meeting.launches.items()
         )  # fmt: skip
 
+    def _joined(self) -> Wanted:
+        """Somebody whose dump is gone may be why, as far as the others can tell."""
+        assert self._truth.where is not None
+        members = frozenset(self._job.mesh.group(self._truth.where[0]).ranks)
+        return Wanted(frozenset(("joined",) if members <= self._seen else ("joined", "undecided")))
+
     def _any_has_come(self) -> bool:
         calls = (call for rank in self._seen for launch in self._open(rank) for call in launch.calls)
         return any(call.peer is not None and call.meeting.over for call in calls)
@@ -152,8 +162,8 @@ class _Sight:
         """Between two that are seen nobody can say which is right."""
         assert self._truth.where is not None
         members = self._seen.intersection(self._job.mesh.group(self._truth.where[0]).ranks)
-        if not self._truth.culprits <= members:
-            return Wanted(frozenset(("undecided",)), suspected=self._truth.culprits)
+        if not self._truth.culprits <= members or len(members) < 2:
+            return Wanted(frozenset(("undecided",)), suspected=self._truth.culprits - self._seen)
         return Wanted(frozenset(("mismatch",)), self._truth.culprits if len(members) > 2 else _NOBODY)
 
     def _cycle(self) -> Wanted:
@@ -206,7 +216,7 @@ def grade(job: Job, form: Form) -> Grade | None:
         verdict["class"] in found.classes
         and found.named <= named
         and (bool(named) or verdict["class"] not in ("missing", "stuck", "cycle"))
-        and _is_where(job, verdict, named)
+        and (found.anywhere or _is_where(job, verdict, named))
     )
     return Grade(found, right and not innocent and not lost, innocent, lost, verdict)
 
@@ -219,8 +229,8 @@ def _is_where(job: Job, verdict: Mapping[str, Any], named: frozenset[int]) -> bo
     """Whether the call is one that it hangs in: the first that one of those named has not called, or that does not end
     for a culprit. Messages are told by their group only."""
     at, name = verdict["collective"], verdict["class"]
-    if name == "mismatch":
-        return at is not None and job.truth.where is not None and _is(at, *job.truth.where)
+    if name in ("mismatch", "joined") and job.truth.where is not None:
+        return at is not None and _is(at, *job.truth.where)
     if name not in ("missing", "stuck", "joined"):
         return True
     if at is None:

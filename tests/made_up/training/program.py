@@ -24,6 +24,8 @@ class Collective:
     """It needs nothing of what is computed before it: its stream may run ahead."""
     handle: str = ""
     """By which an `Await` knows it."""
+    lost: bool = False
+    """The network loses some of it: it does not end for anybody."""
 
 
 @dataclass(frozen=True)

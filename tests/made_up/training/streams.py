@@ -25,12 +25,13 @@ class Meeting:
     ranks: frozenset[int]
     launches: dict[int, Launch] = field(default_factory=dict)
     signatures: set[tuple[str, int | None]] = field(default_factory=set)
+    lost: bool = False
 
     @property
     def over(self) -> bool:
         """Calls that differ wait for each other for ever: NCCL does not compare them."""
         met = len(self.launches) == len(self.ranks) and len(self.signatures) == 1
-        return met and all(launch.started is not None for launch in self.launches.values())
+        return met and not self.lost and all(launch.started is not None for launch in self.launches.values())
 
 
 @dataclass(eq=False)
@@ -138,6 +139,10 @@ class Run:
             if culprit in call.meeting.ranks and culprit not in call.meeting.launches
         }  # fmt: skip
 
+    def differing(self) -> list[tuple[str, int]]:
+        """Collectives in which not all call the same, as (group, seq)."""
+        return [key for key, meeting in self._collectives.items() if len(meeting.signatures) > 1]
+
     def _host(self, rank: Rank) -> bool:
         """One step of its program, if it can."""
         rank.computed_after = [launch for launch in rank.computed_after if launch.ended is None]
@@ -192,6 +197,7 @@ class Run:
         meeting = self._collectives.setdefault((step.group, seq), Meeting(frozenset(self.mesh.group(step.group).ranks)))
         # Each has its own share of an exchange.
         meeting.signatures.add((step.op, None if step.op == "all_to_all" else step.count))
+        meeting.lost |= step.lost
         self._add(rank, launch, Call(step.group, step.op, step.count, seq, 0, 0, meeting))
         if step.awaited:
             rank.computed_after.append(launch)
