@@ -210,14 +210,19 @@ def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:
 
 
 def _ordered(case: Case) -> Verdict | None:
-    """All have begun all, but some are held up in a call before it: in a circle, or by one of them."""
+    """All have begun all, but some are held up in a call before it: in a circle, or by one of them. A circle may lead
+    through calls that some have not come to as well: who leaves out one goes on to the next."""
     edges = order_waits(case.table, case.people)
     found = ends(edges)
     if found.cycles:
         return _cycle(case, found.cycles[0], edges)
     waiting = {waiter for wait in case.waits.sure for waiter in wait.waiters}
     roots = found.roots - case.unsure - waiting
-    return _blamed(case, roots, edges, "likely") if roots else None
+    if roots:
+        return _blamed(case, roots, edges, "likely")
+    every = [*held_in(case, case.waits.sure), *edges]
+    circle = next((one for one in ends(every).cycles if not _one_collective(one, every)), None)
+    return None if circle is None else _cycle(case, circle, every)
 
 
 def _cut_off(case: Case) -> Verdict | None:

@@ -64,6 +64,15 @@ def test_groups_entered_in_opposite_order_are_a_circle() -> None:
     assert (told.name, told.culprits) == ("cycle", {0, 1})
 
 
+def test_who_leaves_out_a_call_makes_a_circle_with_those_in_it() -> None:
+    """Rank 1 is in h, where the others come after g, which it has left out."""
+    told = verdict(
+        group("g", 0, 1, 2), group("h", 0, 1, 2), call(1, "h", 9, at=1.0), call(0, "g", 4, at=1.0),
+        call(0, "h", 9, at=2.0), call(2, "g", 4, at=1.0), call(2, "h", 9, at=2.0), telling=3,
+    )  # fmt: skip
+    assert (told.name, told.culprits) == ("cycle", {0, 1, 2})
+
+
 def test_what_is_behind_an_older_call_makes_no_circle() -> None:
     """Rank 0 has handed over g and h, and is held up in f, where all are; so is rank 1, which is in h not yet."""
     later = (call(0, "h", 9, at=3.0), call(1, "k", 5, at=3.0), call(2, "h", 9, at=1.0), call(3, "k", 5, at=1.0))
