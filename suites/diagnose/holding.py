@@ -20,7 +20,10 @@ from suites.diagnose.waits import blockers, members
 
 def how_held(case: Case, roots: frozenset[int], root: int) -> str:
     """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
-    are through, or, where all are in one call, not by itself."""
+    are through, or, where all are in one call, not by itself: nor where it is in a message, as both ends then are."""
+    oldest = blockers(case.table).get(root)
+    if oldest is not None and oldest.peer is not None:
+        return "joined"
     calls = [table[root].pending[0] for table in case.table.values() if root in table and table[root].pending]
     if not calls:
         return (
@@ -28,7 +31,6 @@ def how_held(case: Case, roots: frozenset[int], root: int) -> str:
             if any(_all_stay(case, roots, table) for table in case.table.values() if root in table)
             else "missing"
         )
-    oldest = blockers(case.table).get(root)
     states = {_state(case, root, call) for call in ([oldest] if oldest in calls else calls)}
     return "stuck" if "stuck" in states else "joined"
 

@@ -73,6 +73,28 @@ def test_who_leaves_out_a_call_makes_a_circle_with_those_in_it() -> None:
     assert (told.name, told.culprits) == ("cycle", {0, 1, 2})
 
 
+def test_a_device_that_is_in_a_message_with_both_ends_is_not_what_others_wait_for() -> None:
+    """Rank 1 comes to g after its message from rank 0, which does not end; of rank 3 there is no evidence."""
+    ends = [
+        Call(
+            Who(rank),
+            Place(f"{rank}.log", 1),
+            "p",
+            None,
+            Signature(op),
+            "pending",
+            Who(1 - rank),
+            rank == 1,
+            entered=1.0,
+        )
+        for rank, op in enumerate(("send", "recv"))
+    ]
+    told = verdict(
+        group("p", 0, 1), group("g", 1, 2, 3), *ends, call(1, "g", 4, at=2.0), call(2, "g", 4, at=1.0), telling=3
+    )
+    assert (told.name, told.culprits, told.suspects) == ("undecided", frozenset(), {3})
+
+
 def test_what_is_behind_an_older_call_makes_no_circle() -> None:
     """Rank 0 has handed over g and h, and is held up in f, where all are; so is rank 1, which is in h not yet."""
     later = (call(0, "h", 9, at=3.0), call(1, "k", 5, at=3.0), call(2, "h", 9, at=1.0), call(3, "k", 5, at=1.0))
