@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.made_up.training.faults import FAULTS
-from tests.made_up.training.grading import FORMS, grade
+from tests.made_up.training.grading import grade
 from tests.made_up.training.job import job
+from tests.made_up.training.wanted import FORMS
 
 pytestmark = pytest.mark.any_engine
 

@@ -5,7 +5,8 @@
 Jobs are spread over tensors, replicas, stages and experts, and have a fault of a host, of a device or of the program.
 Each is diagnosed from every form of dumps that it can leave. Prints each answer that was wrong, with the seed of its
 job and what is right, then for each fault and form how many were right, in how many an innocent was named, and in how
-many one at fault was neither named nor suspected. Exits with 1 where an innocent was named.
+many one at fault was neither named nor suspected; and how often less than the truth was asked, since the dumps cannot
+show it. Exits with 1 where an innocent was named.
 """
 
 from __future__ import annotations
@@ -16,18 +17,21 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tests.made_up.training.faults import FAULTS
-from tests.made_up.training.grading import FORMS, Form, Grade, grade
+from tests.made_up.training.grading import Grade, grade
 from tests.made_up.training.job import Job, job
+from tests.made_up.training.wanted import FORMS, Form
 
 
 class Score:
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._less: Counter[str] = Counter()
 
     def add(self, made: Job, form: Form, one: Grade) -> None:
         for fault in (made.fault, "all"):
             for what, is_so in (("all", True), ("right", one.right), ("innocent", one.innocent), ("lost", one.lost)):
                 self._counts[fault, form.name, what] += bool(is_so)
+        self._less[one.wanted.less] += 1
 
     @property
     def innocents(self) -> int:
@@ -41,6 +45,10 @@ class Score:
                 rows.append([fault, *(self._cell(fault, form) for form in FORMS)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+    def less(self) -> str:
+        """How often less than the truth was asked, and why."""
+        return ", ".join(f"{why} {number}" for why, number in self._less.most_common() if why)
 
     def _cell(self, fault: str, form: Form) -> str:
         right, everything, innocent, lost = (
@@ -70,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{made}, {form.name}: {'; '.join((*bad, str(one)))}", flush=True)
                 print(f"    {one.verdict['explanation'][:240]}", flush=True)
     print(score.table())
+    print(f"less than the truth was asked: {score.less()}")
     return 1 if score.innocents else 0
 
 
