@@ -1,22 +1,22 @@
-"""A slice of what is said of training jobs: two of each fault, in every form of dumps."""
+"""A slice of what is said of training jobs: each fault, in every form of dumps."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.made_up.training.faults import FAULTS
 from tests.made_up.training.grading import grade
 from tests.made_up.training.job import job
 from tests.made_up.training.wanted import FORMS
+from tests.soak.training_jobs import main
 
 pytestmark = pytest.mark.any_engine
 
-FIRST = 24
+SEEDS = range(24, 44)
 OPEN = {("device hangs", "timing"), ("two devices hang", "timing")}
 """Starts are told, and not judged by: who has not started a call that others have is not named yet."""
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + 2 * len(FAULTS)))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_what_can_be_seen_is_said_and_nobody_innocent_is_named(seed: int) -> None:
     made = job(seed)
     for form in FORMS:
@@ -24,3 +24,11 @@ def test_what_can_be_seen_is_said_and_nobody_innocent_is_named(seed: int) -> Non
         if one is not None:
             assert not one.innocent, (form.name, str(one))
             assert one.right or (made.fault, form.name) in OPEN, (form.name, str(one))
+
+
+def test_the_score_is_told_by_fault_and_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--jobs", "2", "--seed", str(SEEDS[4])]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split("  ")[-1] == "victim's gone"
+    assert [row.split("  ")[0] for row in rows[:-1]] == ["none", "host stops", "all"]
+    assert rows[-1].startswith("less than the truth was asked: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ def dump(
     the last `ring` calls."""
     groups = [group for group in job.mesh.groups if rank in group.ranks]
     launches = job.run.ranks[rank].launches
-    told = [entry for launch in launches for entry in _entries(job, rank, launch, timing)]
-    numbered = [replace(entry, record=number) for number, entry in enumerate(told)][-ring:]
-    kept = [entry for entry in numbered if not (active_only and entry.state == "completed")]
+    records = count()
+    told = [entry for launch in launches for entry in _entries(job, rank, launch, timing, records)]
+    kept = [entry for entry in told[-ring:] if not (active_only and entry.state == "completed")]
     statuses = {group.name: _status(launches, group.name, timing) for group in groups}
     return flight_recorder.dump(groups, statuses, kept, version, "nccl")
 
@@ -34,7 +35,7 @@ def write(job: Job, folder: Path, *, gone: frozenset[int] = frozenset(), form: s
             flight_recorder.write(dump(job, rank, **how), folder, rank, form)
 
 
-def _entries(job: Job, rank: int, launch: Launch, timing: bool) -> Iterator[Entry]:
+def _entries(job: Job, rank: int, launch: Launch, timing: bool, records: Iterator[int]) -> Iterator[Entry]:
     """A batch's messages have no state of their own, for ever: the entry that closes the batch has that of them all."""
     skew = job.skews[rank]
     ended = None if launch.ended is None else launch.ended + skew
@@ -43,13 +44,22 @@ def _entries(job: Job, rank: int, launch: Launch, timing: bool) -> Iterator[Entr
     for call in launch.calls:
         name, (inputs, outputs) = _name(job, rank, call), _sizes(job, call)
         entry = Entry(
-            0, call.group, name, launch.called + skew, call.collective, call.message, call.number, inputs, outputs,
+            next(records), call.group, name, launch.called + skew, call.collective, call.message, call.number, inputs, outputs,
             "BFloat16", "scheduled" if launch.batch else state, call.peer is not None,
             None if launch.batch else started, None if launch.batch else ended,
         )  # fmt: skip
         yield entry
     if launch.batch:
-        yield replace(entry, op="coalesced", inputs=[], outputs=[], state=state, started=started, ended=ended)
+        yield replace(
+            entry,
+            record=next(records),
+            op="coalesced",
+            inputs=[],
+            outputs=[],
+            state=state,
+            started=started,
+            ended=ended,
+        )
 
 
 def _name(job: Job, rank: int, call: Call) -> str:

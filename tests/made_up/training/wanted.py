@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from tests.made_up.training import dumps
@@ -23,7 +22,7 @@ class Form:
     """What is left of a job's dumps: `how` they are written, and `lost`, whose is not there."""
 
     name: str
-    how: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    how: Mapping[str, Any] = field(default_factory=dict)
     lost: Literal["", "culprit", "victim"] = ""
 
     def gone(self, job: Job) -> frozenset[int] | None:
