@@ -37,29 +37,19 @@ def write(job: Job, folder: Path, *, gone: frozenset[int] = frozenset(), form: s
 
 def _entries(job: Job, rank: int, launch: Launch, timing: bool, records: Iterator[int]) -> Iterator[Entry]:
     """A batch's messages have no state of their own, for ever: the entry that closes the batch has that of them all."""
-    skew = job.skews[rank]
-    ended = None if launch.ended is None else launch.ended + skew
-    started = launch.started + skew if timing and launch.started is not None else None
+    ended = None if launch.ended is None else launch.ended + job.skews[rank]
+    started = launch.started + job.skews[rank] if timing and launch.started is not None else None
     state: State = "completed" if ended else "started" if started else "scheduled"
     for call in launch.calls:
-        name, (inputs, outputs) = _name(job, rank, call), _sizes(job, call)
+        inputs, outputs = _sizes(job, call)
         entry = Entry(
-            next(records), call.group, name, launch.called + skew, call.collective, call.message, call.number, inputs, outputs,
-            "BFloat16", "scheduled" if launch.batch else state, call.peer is not None,
-            None if launch.batch else started, None if launch.batch else ended,
+            next(records), call.group, _name(job, rank, call), launch.called + job.skews[rank], call.collective,
+            call.message, call.number, inputs, outputs, "BFloat16", "scheduled", is_message=call.peer is not None,
         )  # fmt: skip
-        yield entry
+        yield entry if launch.batch else replace(entry, state=state, started=started, ended=ended)
     if launch.batch:
-        yield replace(
-            entry,
-            record=next(records),
-            op="coalesced",
-            inputs=[],
-            outputs=[],
-            state=state,
-            started=started,
-            ended=ended,
-        )
+        closing = replace(entry, record=next(records), op="coalesced", inputs=[], outputs=[])
+        yield replace(closing, state=state, started=started, ended=ended)
 
 
 def _name(job: Job, rank: int, call: Call) -> str:
