@@ -27,7 +27,7 @@ def test_what_can_be_seen_is_said_and_nobody_innocent_is_named(seed: int) -> Non
 
 
 def test_the_score_is_told_by_fault_and_form(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--jobs", "2", "--seed", str(SEEDS[4])]) == 0
+    assert main(["--jobs", "2", "--seed", "30"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split("  ")[-1] == "victim's gone"
     assert [row.split("  ")[0] for row in rows[:-1]] == ["none", "host stops", "all"]

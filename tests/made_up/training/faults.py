@@ -67,6 +67,16 @@ def _inside(random: Random, program: Sequence[Step]) -> int:
     return random.randrange(len(program) // 4, len(program) * 3 // 4)
 
 
+def _device_lost(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+    rank = random.randrange(mesh.size)
+    found = _some_collective(random, programs[rank], lambda call: call.awaited)
+    if found is None:
+        return None
+    index, call = found
+    programs[rank][index] = replace(call, last=True)
+    return Fault("stuck", frozenset((rank,)))
+
+
 def _other_operation(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
     def other(call: Collective) -> Collective:
         return replace(call, op="_all_gather_base" if call.op == "all_reduce" else "all_reduce")
@@ -200,6 +210,7 @@ FAULTS: Mapping[str, Maker] = {
     "killed": _halt(1, 0, Stop(killed=True), "missing"),
     "device hangs": _halt(1, 0, Hang(), "stuck"),
     "two devices hang": _halt(2, 0, Hang(), "stuck"),
+    "device lost": _device_lost,
     "other operation": _other_operation,
     "other size": _other_size,
     "left out call": _left_out_call,
@@ -215,8 +226,7 @@ def truth(fault: Fault, run: Run) -> Truth:
     if fault.name == "missing":
         return Truth("missing", frozenset(rank for rank in fault.ranks if isinstance(run.ranks[rank].step, Stop)))
     if fault.name == "stuck":
-        hung = {rank.number: rank.hung for rank in run.ranks if rank.hung is not None}
-        return Truth("stuck", frozenset(rank for rank, kernel in hung.items() if kernel.started is not None))
+        return Truth("stuck", frozenset(rank.number for rank in run.ranks if rank.hangs))
     where = fault.where
     if fault.name == "mismatch" and where is None:
         where = min(run.differing(), default=None)

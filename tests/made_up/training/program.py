@@ -26,6 +26,8 @@ class Collective:
     """By which an `Await` knows it."""
     lost: bool = False
     """The network loses some of it: it does not end for anybody."""
+    last: bool = False
+    """The device takes part in it, and does not come back: it ends for all others."""
 
 
 @dataclass(frozen=True)

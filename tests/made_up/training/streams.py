@@ -56,6 +56,8 @@ class Launch:
     called: int
     calls: list[Call] = field(default_factory=list)
     batch: bool = False
+    last: bool = False
+    """Of its device, which does not come back from it."""
     started: int | None = None
     ended: int | None = None
 
@@ -85,12 +87,19 @@ class Rank:
     collectives: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     messages: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     numbers: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    hung: Launch | None = None
+    endless: Launch | None = None
+    """What its device does not come out of."""
 
     @property
     def step(self) -> Step | None:
         """What its host stands before; nothing at the end."""
         return self.program[self.at] if self.at < len(self.program) else None
+
+    @property
+    def hangs(self) -> bool:
+        """Whether its device has come to what it does not come out of, and nothing else is why it does not end."""
+        launch = self.endless
+        return launch is not None and launch.started is not None and (launch.met or not launch.calls)
 
 
 class Run:
@@ -160,8 +169,8 @@ class Run:
             case Await(handle):
                 rank.computed_after.append(rank.handles[handle])
             case Hang():
-                rank.hung = self._launch(rank, None, tuple(rank.computed_after))
-                rank.computed_after.append(rank.hung)
+                rank.endless = self._launch(rank, None, tuple(rank.computed_after))
+                rank.computed_after.append(rank.endless)
             case Collective() | Messages():
                 if len(rank.open) >= self._ahead:
                     return False
@@ -199,6 +208,8 @@ class Run:
         meeting.signatures.add((step.op, None if step.op == "all_to_all" else step.count))
         meeting.lost |= step.lost
         self._add(rank, launch, Call(step.group, step.op, step.count, seq, 0, 0, meeting))
+        if step.last:
+            launch.last, rank.endless = True, launch
         if step.awaited:
             rank.computed_after.append(launch)
         if step.handle:
@@ -243,7 +254,7 @@ class Run:
                 if launch.started is None and launch.ready:
                     launch.started, moved = self._clock, True
         for rank in self.ranks:
-            over = [launch for launch in rank.open if launch.started is not None and launch.met]
+            over = [launch for launch in rank.open if launch.started is not None and launch.met and not launch.last]
             for launch in over:
                 launch.ended, moved = self._clock, True
             if over:

@@ -109,11 +109,12 @@ class _Sight:
         return Wanted(classes, named, suspected=missed - self._seen, less=less)
 
     def _stuck(self) -> Wanted:
-        """That a device hangs shows where starts are told: others' calls have started, and its own have not. Else all
-        have entered the call, and it does not end; whoever says more must not be wrong. Where the host had nothing
-        under way when it began to wait for the device, it has never entered the next call, as far as dumps show."""
+        """That a device hangs shows where it took part in a call that is over for others; or where starts are told:
+        others' calls have started, and its own have not. Else all have entered the call, and it does not end; whoever
+        says more must not be wrong. Where the host had nothing under way when it began to wait for the device, it has
+        never entered the next call, as far as dumps show."""
         idle = frozenset(r for r in self._culprits if not self._open(r) and self._run.missers(r) & self._seen)
-        behind = frozenset(rank for rank in self._culprits if self._starts and self._is_behind(rank))
+        behind = frozenset(rank for rank in self._culprits if self._is_behind(rank))
         hidden = frozenset(
             rank
             for rank in self._truth.culprits - self._seen
@@ -134,13 +135,17 @@ class _Sight:
         return [launch for launch in self._run.ranks[rank].open if launch.calls]
 
     def _is_behind(self, rank: int) -> bool:
-        """Whether some that are seen have started what it has called and not started."""
-        return any(
-            other in self._seen and end.started is not None
-            for launch in self._open(rank) if launch.started is None
+        """Whether some that are seen are through what it has called, or have started it, which it has not. Of a batch
+        of messages one end may be through before the other."""
+        ends = [
+            (launch, call.peer is None, end)
+            for launch in self._open(rank)
             for call in launch.calls
-            for other, end in call.meeting.launches.items()
-        )  # fmt: skip
+            for other, end in call.meeting.launches.items() if other in self._seen
+        ]  # fmt: skip
+        through = any(together and end.ended is not None for _, together, end in ends)
+        started = any(launch.started is None and end.started is not None for launch, _, end in ends)
+        return through or (self._starts and started)
 
     @property
     def _members(self) -> frozenset[int]:
