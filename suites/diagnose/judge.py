@@ -216,11 +216,11 @@ def _ordered(case: Case) -> Verdict | None:
     found = ends(edges)
     if found.cycles:
         return _cycle(case, found.cycles[0], edges)
-    waiting = {waiter for wait in case.waits.sure for waiter in wait.waiters}
-    roots = found.roots - case.unsure - waiting
+    held = held_in(case, case.waits.sure)
+    roots = found.roots - case.unsure - {waiter for wait in held for waiter in wait.waiters}
     if roots:
         return _blamed(case, roots, edges, "likely")
-    every = [*held_in(case, case.waits.sure), *edges]
+    every = [*held, *edges]
     circle = next((one for one in ends(every).cycles if not _one_collective(one, every)), None)
     return None if circle is None else _cycle(case, circle, every)
 

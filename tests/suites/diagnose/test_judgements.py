@@ -95,6 +95,17 @@ def test_a_device_that_is_in_a_message_with_both_ends_is_not_what_others_wait_fo
     assert (told.name, told.culprits, told.suspects) == ("undecided", frozenset(), {3})
 
 
+def test_what_a_device_has_behind_the_call_it_does_not_come_through_is_no_excuse() -> None:
+    """Rank 0 is through g 7, and rank 1 is not. It has h behind it, to which rank 2 comes after k, and to that rank 0
+    after g."""
+    told = verdict(
+        group("g", 0, 1), group("h", 1, 2), group("k", 0, 2), call(0, "g", 7, state="done", at=1.0),
+        call(1, "g", 7, at=1.0), call(1, "g", 8, at=2.0), call(1, "h", 5, at=3.0), call(0, "g", 8, at=2.0),
+        call(0, "k", 3, at=3.0), call(2, "k", 3, at=1.0), telling=3,
+    )  # fmt: skip
+    assert (told.name, told.culprits) == ("stuck", {1})
+
+
 def test_what_is_behind_an_older_call_makes_no_circle() -> None:
     """Rank 0 has handed over g and h, and is held up in f, where all are; so is rank 1, which is in h not yet."""
     later = (call(0, "h", 9, at=3.0), call(1, "k", 5, at=3.0), call(2, "h", 9, at=1.0), call(3, "k", 5, at=1.0))
