@@ -29,6 +29,10 @@ _FABRIC = (
     "`ib_write_bw` between the two",
 )
 _MEMLOCK = ("`ulimit -l` inside the worker must be unlimited: limits.conf, the limits of sshd or slurmd",)
+_QUEUES = (
+    "`ulimit -l` inside the worker must be unlimited",
+    "ranks a host times connections a rank, against the card's queues: UCX_TLS=dc_x or ud_x takes fewer than rc_x",
+)
 _SIZES = (
     "the calls before it: count, type and root of each rank; a message of another call may have been taken for it",
 )
@@ -59,6 +63,15 @@ ROWS = (
         Level.TRANSPORT, "nobody acknowledged what it sent over {card} ({why} retry count exceeded)",
         "transport", "link",
         _FABRIC,
+    ),
+    Known(
+        "ucx.retry", "retry counter exceeded", rf"{_UCX}(?:FATAL|ERROR):? .{{0,80}}with error: (?:transport|rnr) retry "
+        r"counter exceeded", Level.TRANSPORT, "nobody acknowledged what it sent", "transport", "link", _FABRIC,
+    ),
+    Known(
+        "ucx.queues", "Cannot allocate memory", rf"{_UCX}UCX {{1,3}}ERROR .{{0,160}}?(?:create_\w{{1,20}}\("
+        r"|devx_obj_create\(|failed to create \w{1,4} QP).{0,160}Cannot allocate memory", Level.INITIATING,
+        "its network card gives it no more queues", "resource", "host", _QUEUES,
     ),
     Known(
         "ucx.connect", "UCX", rf"{_UCX}UCX  ?ERROR "

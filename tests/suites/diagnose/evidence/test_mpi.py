@@ -42,6 +42,12 @@ _CN31 = Who(host="cn31", pid=4411)
         (("[1733312345.123456] [cn31:4411 :0]  ib_md.c:300  UCX  ERROR ibv_reg_mr(address=0x7f, length=64) failed: "
          "Cannot allocate memory : Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)"),
          Level.INITIATING, "resource", (Subject("host", Who(host="cn31")),)),
+        (("[1733312345.123456] [cn31:4411:0]  ib_iface.c:1035 UCX  ERROR ibv_create_cq(cqe=4096) failed: Cannot "
+         "allocate memory"), Level.INITIATING, "resource", (Subject("host", Who(host="cn31")),)),
+        (("[1733312345.123456] [cn31:4411:0]  ib_mlx5_dv.c:161  UCX  ERROR   mlx5dv_devx_obj_create(QP) failed, "
+         "syndrome 0: Cannot allocate memory"), Level.INITIATING, "resource", (Subject("host", Who(host="cn31")),)),
+        ("[cn31:4411:0:4411] rc_verbs_iface.c:63   FATAL: send completion with error: transport retry counter exceeded",
+         Level.TRANSPORT, "transport", (Subject("link", _CN31, NOBODY),)),
         ("[cn31:4411:0:4411] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))",
          Level.INITIATING, "crashed", (Subject("rank", _CN31),)),
         ("[cn31:4411] Signal: Segmentation fault (11)", Level.INITIATING, "crashed", (Subject("rank", _CN31),)),
