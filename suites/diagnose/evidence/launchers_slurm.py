@@ -1,4 +1,5 @@
-"""Texts of Slurm's srun, sbatch, salloc and slurmstepd that tell why a job did not start, or was ended.
+"""Texts of batch systems that tell why a job did not start, or was ended: Slurm's srun, sbatch, salloc and slurmstepd,
+PBS's MOM, and LSF.
 
 May import: facts, known.
 """
@@ -10,6 +11,8 @@ from suites.diagnose.facts import Level
 
 _HOST = r"(?P<host>[\w.-]{1,255})"
 _STEP = r"(?:STEP|JOB) \S{1,60} ON [\w.-]{1,255} CANCELLED AT .{0,40}"
+_MEMORY = "a rank wanted more memory than its job may have"
+_MORE_MEMORY = ("--mem or --mem-per-cpu",)
 
 SLURM = (
     Known("slurm.allocation", "llocate",
@@ -42,15 +45,31 @@ SLURM = (
     Known("slurm.preempted", "DUE TO PREEMPTION", rf"{_STEP} DUE TO PREEMPTION", Level.TEARDOWN,
           "Slurm gave the nodes to another job"),
     Known("slurm.cancelled", " CANCELLED AT ", _STEP, Level.TEARDOWN, "the job was cancelled"),
-    Known("srun.oom", "oom_kill event", r"error: (?P<host>[\w.-]+): .{0,60}Detected \d+ oom.kill event",
+    Known("srun.oom", "oom", r"error: (?P<host>[\w.-]+): .{0,60}Detected \d+ oom.kill event",
           Level.INITIATING, "the kernel killed a process for want of memory", "resource", "host"),
-    Known("srun.oom", "oom_kill event", r"Detected \d+ oom.kill event", Level.TRANSPORT,
+    Known("srun.oom", "oom", r"Detected \d+ oom.kill event", Level.TRANSPORT,
           "the kernel killed a process for want of memory", "resource"),
     Known("srun.oom_task", "Out Of Memory", r"error: (?P<host>[\w.-]+): tasks? \d[\d,-]{0,2000}: Out Of Memory",
           Level.INITIATING, "the kernel killed a process for want of memory", "resource", "host",
           ("--mem or --mem-per-cpu; fewer ranks or data loaders a node",)),
-    Known("slurm.memory", "Exceeded ", r"Exceeded (?:job|step) memory limit", Level.INITIATING,
-          "a rank wanted more memory than its job may have", "resource", remedy=("--mem or --mem-per-cpu",)),
+    Known("slurm.memory", "xceeded ", r"[Ee]xceeded (?:(?:job|step) )?memory limit(?: \(|, being killed|\s*$)",
+          Level.INITIATING, _MEMORY, "resource", remedy=_MORE_MEMORY),
+    # A counter of the kernel, which pages of files raise as well.
+    Known("slurm.memory", "xceeded ", r"[Ee]xceeded (?:job|step) memory limit", Level.TRANSPORT, _MEMORY, "resource",
+          remedy=_MORE_MEMORY),
+    Known("slurm.pmix", "Cannot establish direct connection",
+          rf"mpi/pmix\w*: \w{{1,60}}: {_HOST} \[\d+\]: .{{0,80}}Cannot establish direct connection to "
+          r"(?P<peer_host>[\w.-]{1,255})", Level.INITIATING, "slurmstepd on {host} does not reach that on {peer_host}",
+          "launch", "link", ("firewall rules and `getent hosts {peer_host}` on {host}; PMIxDirectConn in mpi.conf",)),
+    Known("pbs.limit", "PBS: job killed", r"PBS: job killed: (?:v?mem|pmem|pvmem|ncpus) .{0,60}exceeded limit",
+          Level.INITIATING, "PBS ended the job, which had come to a limit", "resource",
+          remedy=("`qstat -xf JOB`: what was asked for and what was used",)),
+    Known("pbs.time", "PBS: job killed", r"PBS: job killed: walltime ", Level.TEARDOWN,
+          "PBS ended the job at its time limit"),
+    Known("lsf.limit", "TERM_", r"^\s{0,4}TERM_(?:MEM|SWAP|PROCESS|THREAD)LIMIT: (?P<why>.{1,100})", Level.INITIATING,
+          "LSF ended the job: {why}", "resource", remedy=("`bjobs -l JOB`: what was asked for and what was used",)),
+    Known("lsf.ended", "TERM_", r"^\s{0,4}TERM_(?:RUNLIMIT|CPULIMIT|OWNER|ADMIN|PREEMPT\w{0,10}|DEADLINE): ",
+          Level.TEARDOWN, "LSF ended the job, at a limit of time or by order"),
     Known("srun.terminating", "srun: Terminating", r"srun: Terminating", Level.TEARDOWN, "srun ends the others"),
     Known("srun.aborted", "Job step aborted", r"srun: Job step aborted", Level.TEARDOWN, "srun ends the others"),
 )  # fmt: skip

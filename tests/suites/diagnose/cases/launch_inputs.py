@@ -89,4 +89,55 @@ CASES = (
          "create_vni_context(1512): OFI addrinfo() failed (ofi_init.c:1512:create_vni_context:No data available)\n"},
         "config", (), None, "OFI addrinfo",
     ),
+    Case(
+        "M12 DeepSpeed names the process that it has started last, whichever has failed",
+        {"job.log": "[2026-04-10 04:26:05,876] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 94984\n"
+         "[2026-04-10 04:26:35,999] [ERROR] [launch.py:324:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py', "
+         "'--local_rank=1'] exits with return code = -11\n"},
+        "crashed", (), None, "return code = -11",
+    ),
+    Case(
+        "M13 a program that one host lacks",
+        {"job.log": "gpu07: bash: /opt/env/bin/python: No such file or directory\n"
+         "pdsh@gpu06: gpu07: ssh exited with exit code 127\n"},
+        "launch", ("host gpu07",), None, "exit code 127",
+    ),
+    Case(
+        "M14 memory has run out, as Slurm said it before",
+        {"job.log": "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=19.batch cgroup. Some of your processes "
+         "may have been killed by the cgroup out-of-memory handler.\n"},
+        "resource", (), None, "oom-kill",
+    ),
+    Case(
+        "M15 Slurm ends a job for its memory",
+        {"job.log": "slurmstepd: Job 71 exceeded memory limit (18202456 > 16384000), being killed\n"
+         "slurmstepd: *** JOB 71 ON cn24 CANCELLED AT 2026-02-16T13:24:27 ***\n"},
+        "resource", (), None, "being killed",
+    ),
+    Case(
+        "M16 PBS ends a job for its memory",
+        {"job.log": "=>> PBS: job killed: vmem 3372163072 exceeded limit 2147483648\n"},
+        "resource", (), None, "vmem",
+    ),
+    Case(
+        "M17 PBS ends a job at its time limit",
+        {"job.log": "=>> PBS: job killed: walltime 86415 exceeded limit 86400\n"}, "undecided",
+    ),
+    Case(
+        "M18 LSF ends a job for its memory",
+        {"job.log": "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 143.\n"},
+        "resource", (), None, "TERM_MEMLIMIT",
+    ),
+    Case(
+        "M19 LSF ends a job at its time limit",
+        {"job.log": "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit code 140.\n"},
+        "undecided",
+    ),
+    Case(
+        "M20 a daemon of Slurm does not reach another",
+        {"job.log": "slurmstepd: error:  mpi/pmix_v2: pmixp_dconn_connect: cn77 [0]: pmixp_dconn.h:246: Cannot "
+         "establish direct connection to cn78 (1)\nslurmstepd: error: *** STEP 88.0 ON cn77 CANCELLED AT "
+         "2026-06-20T10:11:12 ***\n"},
+        "launch", ("link cn77 - cn78",), None, "direct connection",
+    ),
 )  # fmt: skip
