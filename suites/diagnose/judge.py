@@ -142,10 +142,15 @@ def _left(case: Case, roots: Iterable[int]) -> str:
 
 def _circular(case: Case) -> Verdict | None:
     """Each of a circle is held up by the oldest of what it waits in: what was handed to its device after that is no
-    reason for where it stands. That two do not hear of each other is no circle: the way between them is cut."""
-    edges = [wait for wait in held_in(case, case.waits.sure) if wait.why != MISSED or wait.group or wait.op]
+    reason for where it stands."""
+    edges = _of_calls(held_in(case, case.waits.sure))
     circle = next((one for one in ends(edges).cycles if not _one_collective(one, edges)), None)
     return None if circle is None else _cycle(case, circle, edges)
+
+
+def _of_calls(edges: Sequence[Wait]) -> list[Wait]:
+    """That two do not hear of each other is no circle: the way between them is cut."""
+    return [wait for wait in edges if wait.why != MISSED or wait.group or wait.op]
 
 
 def _one_collective(circle: frozenset[int], edges: Sequence[Wait]) -> bool:
@@ -220,7 +225,7 @@ def _ordered(case: Case) -> Verdict | None:
     roots = found.roots - case.unsure - {waiter for wait in held for waiter in wait.waiters}
     if roots:
         return _blamed(case, roots, edges, "likely")
-    every = [*held, *edges]
+    every = [*_of_calls(held), *edges]
     circle = next((one for one in ends(every).cycles if not _one_collective(one, every)), None)
     return None if circle is None else _cycle(case, circle, every)
 
