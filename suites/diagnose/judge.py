@@ -6,24 +6,23 @@ May import: everything of this package but evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
+from suites.diagnose.blaming import blamed
 from suites.diagnose.case import Case
+from suites.diagnose.circles import circular, ordered
 from suites.diagnose.complaints import Complaint
-from suites.diagnose.facts import Absent, Class, Ended, Level, Seen, Stack, Subject, Unread, Who
-from suites.diagnose.graph import Wait, ends, reaching
+from suites.diagnose.facts import Absent, Level, Seen, Stack, Subject, Unread, Who
+from suites.diagnose.graph import ends
 from suites.diagnose.holding import (
     common_call,
     complaining,
     decisive_call,
     hangs,
     held_before,
-    held_in,
-    how_held,
     may_be_another,
-    missed_at,
     operation_at,
     own_call,
     shared_logs,
@@ -38,8 +37,8 @@ from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.undecided import undecided
 from suites.diagnose.verdict import At, Confidence, Verdict
-from suites.diagnose.waits import COLLECTIVES, MISSED, blockers, members, order_waits
-from suites.diagnose.words import call, counted, everybody, somebody, verb
+from suites.diagnose.waits import MISSED, blockers, members, order_waits
+from suites.diagnose.words import call, everybody, somebody, verb
 
 
 def judge(case: Case) -> Verdict:
@@ -83,7 +82,7 @@ def _differing(case: Case, found: Mismatch) -> Verdict:
 def _rooted(case: Case) -> Verdict | None:
     """Ranks that others wait for, and that wait for nobody."""
     roots = case.ends.roots - case.unsure
-    return _blamed(case, roots, case.waits.sure, "likely") if roots and not _told_better(case, roots) else None
+    return blamed(case, roots, case.waits.sure, "likely") if roots and not _told_better(case, roots) else None
 
 
 def _told_better(case: Case, roots: frozenset[int]) -> bool:
@@ -92,88 +91,6 @@ def _told_better(case: Case, roots: frozenset[int]) -> bool:
     unheard = all(wait.why == MISSED and wait.group is None and wait.op is None for wait in waits)
     own = own_faults(case) if unheard else []
     return bool(own) and not any(complaint.person in roots for complaint in own)
-
-
-def _blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence: Confidence) -> Verdict | None:
-    held = {root: how_held(case, roots, root) for root in roots}
-    together = {root for root, how in held.items() if how == "joined"}
-    if together == set(roots):
-        return None  # all of a group are there: nobody of them is behind
-    roots -= together
-    name: Class = "missing" if any(held[root] == "missing" for root in roots) else "stuck"
-    waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen, *case.waits.glimpsed]))
-    at = decisive_call(case, roots, edges)
-    own = [complaint for complaint in case.complaints if complaint.person in roots]
-    cause = next((c for c in own if c.cause and (c.end or c.level == Level.INITIATING)), None)
-    if cause is None and name == "stuck":
-        cause = next((c for c in own if c.cause and c.level == Level.TRANSPORT), None)
-    victims = f"{counted(len(waiting), 'rank')} {verb(waiting, 'waits', 'wait')} for {verb(roots, 'it', 'them')}"
-    if name == "stuck":
-        at = own_call(case, roots) or at
-    did = "never entered" if name == "missing" else f"{verb(roots, 'does', 'do')} not come through"
-    text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
-    told = missed_at(case, roots) if name == "missing" else None
-    if told is not None and at is None:
-        text = f"{everybody(case.people, roots)} {verb(roots, 'is', 'are')} not heard of by who watches; {victims}"
-    left = _left(case, roots)
-    if cause is not None and cause.cause:
-        # Who is held up before it comes to a call is not in it.
-        name, confidence = "missing" if (name, cause.cause) == ("missing", "stuck") else cause.cause, "certain"
-        text = f"{everybody(case.people, roots)}: {cause.what}; {victims} in {call(case.people, at)}"
-    elif left:
-        text = f"{text}; {left}"
-    elif name == "stuck":
-        text += ": what was handed to its device does not end"
-    return Verdict(
-        name, confidence, text, roots, cause.about if cause and name in ("device", "transport") else (), case.unseen,
-        waiting, at, initiating=cause, place=told, waits=edges,
-    )  # fmt: skip
-
-
-def _left(case: Case, roots: Iterable[int]) -> str:
-    """Those of the roots whose process came to a good end."""
-    gone = {
-        number
-        for fact in case.facts
-        if isinstance(fact, Ended) and fact.code == 0 and (number := case.people.number(fact.who)) in set(roots)
-    }
-    return f"{verb(frozenset(gone), 'its process', 'their processes')} left with exit 0" if gone else ""
-
-
-def _circular(case: Case) -> Verdict | None:
-    """Each of a circle is held up by the oldest of what it waits in: what was handed to its device after that is no
-    reason for where it stands."""
-    edges = _of_calls(held_in(case, case.waits.sure))
-    circle = next((one for one in ends(edges).cycles if not _one_collective(one, edges)), None)
-    return None if circle is None else _cycle(case, circle, edges)
-
-
-def _of_calls(edges: Sequence[Wait]) -> list[Wait]:
-    """That two do not hear of each other is no circle: the way between them is cut."""
-    return [wait for wait in edges if wait.why != MISSED or wait.group or wait.op]
-
-
-def _one_collective(circle: frozenset[int], edges: Sequence[Wait]) -> bool:
-    """Inside of one ranks wait for each other by its plan: that all of them do is no circle of the program's making."""
-    inner = {(wait.group, wait.seq, wait.op) for wait in edges if wait.waiters & circle and wait.waited & circle}
-    return len(inner) == 1 and all(group is not None and op in COLLECTIVES for group, _, op in inner)
-
-
-def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
-    inner = [wait for wait in edges if wait.waiters & cycle and wait.waited & cycle]
-    steps = []
-    for wait in inner[:4]:
-        at = At(wait.group, wait.seq, wait.op) if wait.group else None
-        waiters, waited = wait.waiters & cycle, wait.waited & cycle
-        steps.append(
-            f"{everybody(case.people, waiters)} in {call(case.people, at)} {verb(waiters, 'waits', 'wait')} for "
-            f"{everybody(case.people, waited)}"
-        )
-    more = "" if len(inner) <= 4 else f"; and {len(inner) - 4} more"
-    return Verdict(
-        "cycle", "likely", f"{everybody(case.people, cycle)} wait for each other in a circle: {'; '.join(steps)}{more}",
-        cycle, waiting=frozenset(reaching(cycle, edges)), at=decisive_call(case, cycle, inner), waits=edges,
-    )  # fmt: skip
 
 
 def _initiated(case: Case) -> Verdict | None:
@@ -212,22 +129,6 @@ def _by(case: Case, complaint: Complaint, confidence: Confidence) -> Verdict:
         initiating=complaint, waits=case.waits.sure, at=own_call(case, ranks) or common_call(case),
         next_checks=complaint.remedy,
     )  # fmt: skip
-
-
-def _ordered(case: Case) -> Verdict | None:
-    """All have begun all, but some are held up in a call before it: in a circle, or by one of them. A circle may lead
-    through calls that some have not come to as well: who leaves out one goes on to the next."""
-    edges = order_waits(case.table, case.people)
-    found = ends(edges)
-    if found.cycles:
-        return _cycle(case, found.cycles[0], edges)
-    held = held_in(case, case.waits.sure)
-    roots = found.roots - case.unsure - {waiter for wait in held for waiter in wait.waiters}
-    if roots:
-        return _blamed(case, roots, edges, "likely")
-    every = [*_of_calls(held), *edges]
-    circle = next((one for one in ends(every).cycles if not _one_collective(one, every)), None)
-    return None if circle is None else _cycle(case, circle, every)
 
 
 def _cut_off(case: Case) -> Verdict | None:
@@ -279,7 +180,7 @@ def _unheard(case: Case) -> Verdict | None:
     logs, share = shared_logs(case, waiting), 2 * len(absent) - len(waiting)
     if not logs or (share > 0 and not write_there(case, absent, waiting, logs)):
         return None
-    verdict = _blamed(case, absent, case.waits.unseen, "likely" if share < 0 else "hypothesis")
+    verdict = blamed(case, absent, case.waits.unseen, "likely" if share < 0 else "hypothesis")
     told = next((c for c in case.complaints if c.person in absent and not c.end), None)
     text = f"There is no evidence of {verb(absent, 'it', 'them')}: all"
     if told is not None:
@@ -332,7 +233,7 @@ def _glimpsed(case: Case) -> Verdict | None:
     if not roots:
         return None
     if hangs(case):
-        return _blamed(case, roots, edges, "hypothesis")
+        return blamed(case, roots, edges, "hypothesis")
     text = (
         f"{everybody(case.people, roots)} {verb(roots, 'was', 'were')} not yet in "
         f"{call(case.people, decisive_call(case, roots, edges))} when it was looked at once, as any running job shows"
@@ -362,7 +263,7 @@ def _nothing(case: Case) -> Verdict | None:
 
 
 JUDGEMENTS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _mismatched, _rooted, _circular, _initiated, _ordered, _cut_off, _failed_path, _configured, _unheard, _apart,
+    _mismatched, _rooted, circular, _initiated, ordered, _cut_off, _failed_path, _configured, _unheard, _apart,
     _joined, _unlike, _glimpsed, _mismatched_before, _nothing,
 )  # fmt: skip
 

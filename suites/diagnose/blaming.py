@@ -1,0 +1,62 @@
+"""The verdict on ranks that others wait for: what they hold up, in which call, and what is told of why.
+
+May import: everything of this package but evidence and judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from suites.diagnose.case import Case
+from suites.diagnose.facts import Class, Ended, Level
+from suites.diagnose.graph import Wait, reaching
+from suites.diagnose.holding import decisive_call, how_held, missed_at, own_call
+from suites.diagnose.verdict import Confidence, Verdict
+from suites.diagnose.words import call, counted, everybody, verb
+
+
+def blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence: Confidence) -> Verdict | None:
+    """Of those who are at fault for what the rest waits for; nothing where all of them are in one call."""
+    held = {root: how_held(case, roots, root) for root in roots}
+    together = {root for root, how in held.items() if how == "joined"}
+    if together == set(roots):
+        return None  # all of a group are there: nobody of them is behind
+    roots -= together
+    name: Class = "missing" if any(held[root] == "missing" for root in roots) else "stuck"
+    waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen, *case.waits.glimpsed]))
+    at = decisive_call(case, roots, edges)
+    own = [complaint for complaint in case.complaints if complaint.person in roots]
+    cause = next((c for c in own if c.cause and (c.end or c.level == Level.INITIATING)), None)
+    if cause is None and name == "stuck":
+        cause = next((c for c in own if c.cause and c.level == Level.TRANSPORT), None)
+    victims = f"{counted(len(waiting), 'rank')} {verb(waiting, 'waits', 'wait')} for {verb(roots, 'it', 'them')}"
+    if name == "stuck":
+        at = own_call(case, roots) or at
+    did = "never entered" if name == "missing" else f"{verb(roots, 'does', 'do')} not come through"
+    text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
+    told = missed_at(case, roots) if name == "missing" else None
+    if told is not None and at is None:
+        text = f"{everybody(case.people, roots)} {verb(roots, 'is', 'are')} not heard of by who watches; {victims}"
+    left = _left(case, roots)
+    if cause is not None and cause.cause:
+        # Who is held up before it comes to a call is not in it.
+        name, confidence = "missing" if (name, cause.cause) == ("missing", "stuck") else cause.cause, "certain"
+        text = f"{everybody(case.people, roots)}: {cause.what}; {victims} in {call(case.people, at)}"
+    elif left:
+        text = f"{text}; {left}"
+    elif name == "stuck":
+        text += ": what was handed to its device does not end"
+    return Verdict(
+        name, confidence, text, roots, cause.about if cause and name in ("device", "transport") else (), case.unseen,
+        waiting, at, initiating=cause, place=told, waits=edges,
+    )  # fmt: skip
+
+
+def _left(case: Case, roots: Iterable[int]) -> str:
+    """Those of the roots whose process came to a good end."""
+    gone = {
+        number
+        for fact in case.facts
+        if isinstance(fact, Ended) and fact.code == 0 and (number := case.people.number(fact.who)) in set(roots)
+    }
+    return f"{verb(frozenset(gone), 'its process', 'their processes')} left with exit 0" if gone else ""
