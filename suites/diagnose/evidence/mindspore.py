@@ -21,19 +21,20 @@ _OWN, _CASCADE, _TEARDOWN = Level.INITIATING, Level.CASCADE, Level.TEARDOWN
 _ENDED_FIRST = "the log of the worker that ended first says why: msrun's `exit with exception`, then worker_N.log"
 _ONE_SCHEDULER = "end what an older job has left (`ss -ltnp` of its port), or give msrun another --master_port"
 
+
+def _twice(wakes: str, pattern: str) -> Known:
+    what = "worker {node} came to the scheduler twice: another job uses its port, or two hosts have one --node_rank"
+    return Known("mindspore.twice", wakes, pattern, _OWN, what, "launch",
+                 remedy=(_ONE_SCHEDULER, "another --node_rank on each host"))  # fmt: skip
+
+
 ROWS = (
     Known("mindspore.extra", "extra or rank id exceeds", r"(?:is extra|node is extra) or rank id exceeds", _OWN,
           "more workers were started than --worker_num tells", "launch",
           remedy=("--worker_num is of all hosts, --local_worker_num of one",)),
-    Known("mindspore.twice", "Repeated registration node", r"Repeated registration node: ?(?P<node>[\w.-]{1,64})", _OWN,
-          "worker {node} came to the scheduler twice: another job uses its port, or two hosts have one --node_rank",
-          "launch", remedy=(_ONE_SCHEDULER, "another --node_rank on each host")),
-    Known("mindspore.twice", "Rank id:", r"Rank id:(?P<node>\d{1,7}) for role:\w{1,20} exists", _OWN,
-          "worker {node} came to the scheduler twice: another job uses its port, or two hosts have one --node_rank",
-          "launch", remedy=(_ONE_SCHEDULER, "another --node_rank on each host")),
-    Known("mindspore.twice", "registered repeatedly", r"Node (?P<node>[\w.-]{1,64}) registered repeatedly", _OWN,
-          "worker {node} came to the scheduler twice: another job uses its port, or two hosts have one --node_rank",
-          "launch", remedy=(_ONE_SCHEDULER, "another --node_rank on each host")),
+    _twice("Repeated registration node", r"Repeated registration node: ?(?P<node>[\w.-]{1,64})"),
+    _twice("Rank id:", r"Rank id:(?P<node>\d{1,7}) for role:\w{1,20} exists"),
+    _twice("registered repeatedly", r"Node (?P<node>[\w.-]{1,64}) registered repeatedly"),
     Known("mindspore.role", "Role name ", r"Role name '.{0,40}' is invalid", _OWN,
           "a worker was started without msrun, or without what msrun puts into its environment", "launch",
           remedy=("start it by msrun, or set MS_ROLE, MS_SCHED_HOST, MS_SCHED_PORT and MS_WORKER_NUM",)),
