@@ -11,7 +11,7 @@ from suites.diagnose.case import Case
 from suites.diagnose.facts import Class, Ended, Level
 from suites.diagnose.graph import Wait, reaching
 from suites.diagnose.holding import decisive_call, how_held, missed_at, own_call
-from suites.diagnose.verdict import Confidence, Verdict
+from suites.diagnose.verdict import At, Confidence, Verdict
 from suites.diagnose.words import call, counted, everybody, verb
 
 
@@ -33,7 +33,11 @@ def blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence:
     if name == "stuck":
         at = own_call(case, roots) or at
     did = "never entered" if name == "missing" else f"{verb(roots, 'does', 'do')} not come through"
-    text = f"{everybody(case.people, roots)} {did} {call(case.people, at)}; {victims}"
+    there = _missed_in(edges, at) & roots if name == "missing" else roots
+    text = f"{everybody(case.people, there or roots)} {did} {call(case.people, at)}; {victims}"
+    if there and there != roots:
+        others = roots - there
+        text = f"{text}; {everybody(case.people, others)} {verb(others, 'holds', 'hold')} up ranks elsewhere"
     told = missed_at(case, roots) if name == "missing" else None
     if told is not None and at is None:
         text = f"{everybody(case.people, roots)} {verb(roots, 'is', 'are')} not heard of by who watches; {victims}"
@@ -60,3 +64,9 @@ def _left(case: Case, roots: Iterable[int]) -> str:
         if isinstance(fact, Ended) and fact.code == 0 and (number := case.people.number(fact.who)) in set(roots)
     }
     return f"{verb(frozenset(gone), 'its process', 'their processes')} left with exit 0" if gone else ""
+
+
+def _missed_in(edges: Sequence[Wait], at: At | None) -> frozenset[int]:
+    """Who is waited for in that call."""
+    waited = (wait.waited for wait in edges if at is not None and (wait.group, wait.seq) == (at.group, at.seq))
+    return frozenset().union(*waited)

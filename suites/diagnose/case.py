@@ -12,7 +12,7 @@ from suites.diagnose.addresses import shared_addresses
 from suites.diagnose.aliases import united
 from suites.diagnose.complaints import Complaint, complaints
 from suites.diagnose.devices import shared_devices
-from suites.diagnose.facts import Fact
+from suites.diagnose.facts import Fact, Track
 from suites.diagnose.graph import Ends, ends
 from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
@@ -21,7 +21,7 @@ from suites.diagnose.people import People, meet
 from suites.diagnose.runs import of_latest_run, without_just_begun
 from suites.diagnose.stale import of_the_job
 from suites.diagnose.standing import Standings, standings, telling
-from suites.diagnose.waits import Waits, blockers, waits
+from suites.diagnose.waits import SYNCHRONISING, Waits, blockers, waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,21 @@ class Case:
         )  # fmt: skip
 
     def _of_open_groups(self) -> frozenset[int]:
-        """They are in a call of a group of which it is not told how many it has, and nobody is known to be through."""
+        """They are in a call of a group of which it is not told how many it has, and nothing shows that all came to it.
+
+        Where others are through they are taken to have, but not in a broadcast, which others leave before all are in,
+        by recordings that tell nothing of failures: who died before it has left none."""
+        loose = {fact.group for fact in self.facts if isinstance(fact, Track) and fact.failures_end}
         return frozenset(
             person
             for group, table in self.table.items()
             if not self.people.counted(group)
             for person, standing in table.items()
-            if standing.pending and not any(other.passed(standing.front or 0) for other in table.values())
+            if standing.pending
+            and (
+                (group in loose and standing.pending[0].signature.op not in SYNCHRONISING)
+                or not any(other.passed(standing.front or 0) for other in table.values())
+            )
         )
 
     @property

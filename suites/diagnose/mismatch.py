@@ -72,9 +72,9 @@ def _in_group(group: str, standings: Mapping[int, Standing]) -> Mismatch | None:
 
 def ended_mismatch(table: Standings) -> Mismatch | None:
     """The first call of a group that ranks differ in although it ended, as broadcasts of different sizes do in some
-    libraries: nobody hangs in it, and what it gave is wrong."""
+    libraries: nobody hangs in it, and what it gave is wrong. Where no group is named, numbers may be of several."""
     for group, standings in table.items():
-        for seq in sorted(_unlike(standings)):
+        for seq in sorted(_unlike(standings)) if group != UNNAMED else ():
             if len(_sides(standings, seq)) > 1:
                 return _mismatch(group, seq, standings)
     return None

@@ -17,7 +17,7 @@ from suites.diagnose.graph import Wait
 from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
 
-_SYNCHRONISING = frozenset(
+SYNCHRONISING = frozenset(
     (
         "allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "barrier",
         "init",
@@ -26,7 +26,7 @@ _SYNCHRONISING = frozenset(
 """Nobody comes out of these before all have come in."""
 MISSED = "a watcher misses it"
 """Why somebody is waited for, where one who sees all tells that it is not there."""
-COLLECTIVES = _SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
+COLLECTIVES = SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ def _of_collectives(
             if mine is not None and mine.front is None and mine.reached(seq):
                 continue  # it has begun it, and nothing of it is under way: it is through
             (late if person in telling else unseen).add(person)
-        if passed and op in _SYNCHRONISING:
+        if passed and op in SYNCHRONISING:
             unseen.clear()  # some are through, so all have been there
         if late:
             found.sure.append(Wait(frozenset(waiters), frozenset(late), group, seq, op, "has not come to it"))
@@ -125,7 +125,7 @@ def _of_failures(facts: Sequence[Fact], people: People, table: Standings, tellin
     for group in {fact.group for fact in facts if isinstance(fact, Track) and fact.failures_end}:
         for seq, waiters in _fronts(table.get(group, {})).items() if people.members(group) is None else ():
             op = _operation(table[group], waiters, seq)
-            if not (op in _SYNCHRONISING and any(standing.passed(seq) for standing in table[group].values())):
+            if not (op in SYNCHRONISING and any(standing.passed(seq) for standing in table[group].values())):
                 found.unseen.append(Wait(frozenset(waiters), silent, group, seq, op, "may be of its group"))
 
 

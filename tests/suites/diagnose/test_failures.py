@@ -74,3 +74,16 @@ def test_a_broadcast_that_some_come_out_of_may_wait_for_somebody_unheard() -> No
     assert (told("broadcast").name, told("broadcast").culprits) == ("undecided", frozenset())
     assert {1, 2} <= told("broadcast").suspects
     assert (told("allreduce").name, told("allreduce").culprits) == ("stuck", {1})
+
+
+def test_a_broadcast_of_a_group_that_nothing_lists_may_wait_for_a_rank_above_all_that_are_heard() -> None:
+    """That ranks 0 and 2 are through does not show that all have been there: of rank 3 nothing is known at all."""
+
+    def told(op: str, *, loose: bool) -> Verdict:
+        there = [track(rank, "g", 4, 1.0, op, ends=rank != 1, loose=loose) for rank in range(3)]
+        waits = [track(rank, "h", 6 if rank != 1 else 5, 2.0, ends=rank == 1, loose=loose) for rank in range(3)]
+        return verdict(*there, *waits)
+
+    assert (told("broadcast", loose=True).name, told("broadcast", loose=True).culprits) == ("undecided", frozenset())
+    assert told("broadcast", loose=False).culprits == {1}
+    assert told("allreduce", loose=True).culprits == {1}

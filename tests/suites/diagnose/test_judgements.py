@@ -361,3 +361,13 @@ def test_of_calls_in_which_one_is_missed_the_first_is_the_one_that_another_must_
 def test_who_complains_of_what_others_did_has_waited(level: Level, waiting: set[int]) -> None:
     told = verdict(says(2, level))
     assert (told.name, told.culprits, told.waiting) == ("undecided", frozenset(), waiting)
+
+
+def test_who_is_missed_elsewhere_is_not_said_to_be_missing_in_a_group_it_is_not_of() -> None:
+    told = verdict(
+        group("g", 0, 1), group("h", 2, 3), call(0, "g", 4, at=1.0), call(1, "g", 3, state="done", at=0.5),
+        call(2, "h", 7, at=2.0), call(3, "h", 6, state="done", at=0.5), telling=4,
+    )  # fmt: skip
+    assert (told.name, told.culprits, told.at) == ("missing", {1, 3}, At("g", 4, "allreduce"))
+    assert told.explanation.startswith("rank 1 never entered allreduce #4 of g; ")
+    assert told.explanation.endswith("; rank 3 holds up ranks elsewhere")

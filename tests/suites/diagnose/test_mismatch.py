@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from suites.diagnose.case import case_of
 from suites.diagnose.facts import Call, Fact, Group, Place, Seen, Signature, State, Who
 from suites.diagnose.judge import judge
+from suites.diagnose.people import UNNAMED
 from suites.diagnose.verdict import Verdict
 
 ALIKE = Signature("reduce", 64, "float32", "sum", 0)
@@ -65,3 +68,10 @@ def test_two_against_two_are_both_shown_and_nobody_is_named() -> None:
     told = verdict(*(call(rank, 7, Signature("allgather" if rank % 2 else "reduce")) for rank in range(4)))
     assert (told.name, told.culprits, told.confidence) == ("mismatch", frozenset(), "likely")
     assert [people for _, people in told.sides] == [{0, 2}, {1, 3}]
+
+
+@pytest.mark.parametrize(("key", "name"), [("g", "mismatch"), (UNNAMED, "none")])
+def test_ended_calls_of_no_named_group_differ_from_none(key: str, name: str) -> None:
+    """They may be of several groups."""
+    calls = [replace(call(rank, 4, Signature("broadcast", 8 + rank // 3), "done"), group=key) for rank in range(4)]
+    assert verdict(*calls).name == name
