@@ -31,6 +31,7 @@ MARK = "OPSDIST_TEST_LAB"
 MARKED = 'a "quoted" \\ word'
 TREE = Path(__file__).parent.parent
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 22), timeout=float(sys.argv[2])).close()"
+ASK = "import socket, sys; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'', (sys.argv[1], 9))"
 LISTEN = """\
 import socket
 server = socket.socket(socket.AF_UNIX)
@@ -164,6 +165,20 @@ def test_a_pulled_cable_reaches_nobody(hosts: Lab) -> None:
     assert second.run(carrier).stdout == "1\n"
     assert reached(second.address, 10.0)
     assert reached_from(first, second.address6, 10.0)
+
+
+def test_what_was_asked_in_vain_while_the_cable_was_pulled_is_forgotten(hosts: Lab) -> None:
+    first, second = hosts.hosts[:2]
+
+    def neighbour() -> str:
+        return system("ip", "-netns", second.netns, "neigh", "show", "nud", "all", "to", first.address)
+
+    second.down()
+    second.run([sys.executable, "-c", ASK, first.address], check=True)
+    until(lambda: bool(neighbour()), PATIENCE, "a question for the neighbour")
+    second.up()
+    assert not neighbour()
+    assert reached_from(second, first.address, 10.0)
 
 
 def test_in_a_black_hole_packets_vanish_while_the_link_is_up(hosts: Lab) -> None:

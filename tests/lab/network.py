@@ -270,6 +270,16 @@ class Node:
         """Plug it in again."""
         system("ip", "-netns", self.switch, "link", "set", self.name, "up")
         self.await_link(True)
+        self._forget_neighbours()
+
+    def _forget_neighbours(self) -> None:
+        """Let everybody ask anew where the others are. A question that was asked in vain while the cable was pulled may
+        be given up only now, and whoever connects meanwhile would be told that there is no route."""
+        uplink = self.switch.removesuffix("-switch")
+        for space in namespaces():
+            if space.startswith(f"{uplink}-"):
+                system("ip", "-netns", space, "neigh", "flush", "all")
+        system("ip", "neigh", "flush", "dev", uplink)
 
     def await_link(self, up: bool) -> None:
         """Wait until the host's kernel has acted on a change of the link: IPv6, for one, does nothing before."""
