@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from opsdist_cli.output.layout import wrapped
 
 REMARK = 165
 """Letters of what is said in passing: at most two lines."""
+
+Item = TypeVar("Item")
 
 _MARGIN = " " * 14
 
@@ -22,6 +25,12 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     return "; ".join([*names[:most], *[f"and {len(names) - most} more"] * (len(names) > most)])
 
 
-def more(number: int, what: str) -> list[str]:
-    """A line for what has no lines of its own."""
-    return [f"{_MARGIN}and {number} more {what}"] if number > 0 else []
+def first(items: Sequence[Item], most: int) -> Sequence[Item]:
+    """Those that have lines of their own. One more than `most` has one too, instead of a line that it is left out."""
+    return items if len(items) <= most + 1 else items[:most]
+
+
+def more(items: Sequence[object], most: int, what: str) -> list[str]:
+    """A line for those that have none, if there are any."""
+    left = len(items) - len(first(items, most))
+    return [f"{_MARGIN}and {left} more {what}"] if left else []

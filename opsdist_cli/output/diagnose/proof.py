@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opsdist_cli.output.diagnose.entries import REMARK, entry, listed, more
+from opsdist_cli.output.diagnose.entries import REMARK, entry, first, listed, more
 from opsdist_cli.output.diagnose.naming import Record, cut, folded
 
 _LINES = 4
@@ -24,8 +24,8 @@ _COUNTED = {
 def proof(record: Record) -> list[str]:
     """What began it, what shows it, and only the number of what followed."""
     quoted = [line for role in _ROLES for line in record["evidence"] if line["role"] == role]
-    lines = [text for line in quoted[:_LINES] for text in _quoted(line)]
-    lines += more(len(quoted) - _LINES, "lines that show it (--json has them)")
+    lines = [text for line in first(quoted, _LINES) for text in _quoted(line)]
+    lines += more(quoted, _LINES, "lines that show it (--json has them)")
     numbers = {role: sum(line["role"] == role for line in record["evidence"]) for role in _COUNTED}
     numbers["cascade"] = max(numbers["cascade"], record["verdict"]["cascade_count"])
     for role, (one, many) in _COUNTED.items():
@@ -58,12 +58,13 @@ def what_was_seen(record: Record) -> list[str]:
         lines += entry("not seen", f"no evidence from: {folded(absent)}")
     told = {f"{one['file']}: {one['why']}" for one in sources["unread"]}  # these have lines of their own
     missing = [text for text in verdict["missing_evidence"] if text not in told]
-    for text in missing[:_LINES]:
+    for text in first(missing, _LINES):
         lines += entry("missing", cut(text, REMARK))
-    return lines + more(len(missing) - _LINES, "things that are missing")
+    return lines + more(missing, _LINES, "things that are missing")
 
 
 def unread(files: Sequence[Record]) -> list[str]:
     """What nothing was taken from, and why."""
-    lines = [text for one in files[:_UNREAD] for text in entry("not read", f"{one['file']}: {cut(one['why'], REMARK)}")]
-    return lines + more(len(files) - _UNREAD, "files that could not be read")
+    told = ((one["file"], cut(one["why"], REMARK)) for one in first(files, _UNREAD))
+    lines = [text for file, why in told for text in entry("not read", f"{file}: {why}")]
+    return lines + more(files, _UNREAD, "files that could not be read")

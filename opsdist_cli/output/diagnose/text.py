@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opsdist_cli.output.diagnose.collect import advice
-from opsdist_cli.output.diagnose.entries import REMARK, entry, listed, more
+from opsdist_cli.output.diagnose.entries import REMARK, entry, first, listed, more
 from opsdist_cli.output.diagnose.naming import Record, called, collective, cut, folded, named
 from opsdist_cli.output.diagnose.proof import proof, unread, what_was_seen
 from opsdist_cli.output.layout import wrapped
@@ -88,15 +88,15 @@ def _standing(group: Record) -> Iterator[str]:
 
 
 def _sides(sides: Sequence[Record]) -> Iterator[str]:
-    for side in sides[:_SIDES]:
+    for side in first(sides, _SIDES):
         yield from entry("entered", f"{cut(side['signature'], REMARK)}: {called(side['ranks'])}")
-    yield from more(len(sides) - _SIDES, "signatures")
+    yield from more(sides, _SIDES, "signatures")
 
 
 def _stands(stands: Sequence[Record]) -> Iterator[str]:
-    for stand in stands[:_STANDS]:
+    for stand in first(stands, _STANDS):
         yield from entry("stands", _stand(stand))
-    yield from more(len(stands) - _STANDS, "ranks whose places are known")
+    yield from more(stands, _STANDS, "ranks whose places are known")
 
 
 def _stand(stand: Record) -> str:
@@ -111,12 +111,12 @@ def _stand(stand: Record) -> str:
 
 
 def _notes(notes: Sequence[str]) -> Iterator[str]:
-    for note in notes[:_NOTES]:
+    for note in first(notes, _NOTES):
         yield from entry("note", cut(note, REMARK))
-    yield from more(len(notes) - _NOTES, "notes")
+    yield from more(notes, _NOTES, "notes")
 
 
 def _next(checks: Sequence[str]) -> Iterator[str]:
-    for number, check in enumerate(checks[:_NEXT], 1):
+    for number, check in enumerate(first(checks, _NEXT), 1):
         yield from wrapped(cut(check, REMARK), f"  {number}. ", "     ")
-    yield from more(len(checks) - _NEXT, "things to look at")
+    yield from more(checks, _NEXT, "things to look at")

@@ -59,6 +59,14 @@ def test_a_thousand_ranks_stay_on_one_screen() -> None:
     assert max(map(len, lines)) < 100
 
 
+def test_one_more_than_there_is_room_for_is_shown_instead_of_counted() -> None:
+    texts = [render(diagnosis(verdict=verdict(missing_evidence=["a", "b", "c", "d", "e", "f"][:n]))) for n in (5, 6)]
+    assert "  missing     e\n" in texts[0]
+    assert "more things" not in texts[0]
+    assert "  missing     e\n" not in texts[1]
+    assert "and 2 more things that are missing" in texts[1]
+
+
 def test_what_comes_from_outside_is_shown_and_not_obeyed() -> None:
     text = render(diagnosis(evidence=[evidence("initiating", "red \x1b[31m alarm")], notes=["bell \a"]))
     assert text.isprintable() or all(line.isprintable() for line in text.split("\n"))
