@@ -1,6 +1,6 @@
 """What is complained of, by how close to the cause it is and when it was said: the first of all, and what follows.
 
-May import: facts, people, words.
+May import: cleanups, facts, people, words.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
+from suites.diagnose.cleanups import told_apart
 from suites.diagnose.facts import (
     Call,
     Class,
@@ -73,6 +74,8 @@ class Complaint:
     """A launcher tells it of a process that has left: why, the process itself may have said."""
     raised: bool = False
     """It is an exception."""
+    killed: bool = False
+    """Its process was ended by SIGKILL."""
 
     @property
     def key(self) -> tuple[int, float, bool, int]:
@@ -89,7 +92,8 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
     }
     short = {fact.who.host for fact in facts if isinstance(fact, Trouble) and fact.known_as in _OUT_OF_MEMORY}
     found = []
-    for order, fact in enumerate(_as_written(facts)):
+    said = _as_written(facts)
+    for order, fact in enumerate(said):
         match fact:
             case Trouble():
                 found.append(_of_trouble(fact, people, order))
@@ -97,6 +101,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
                 found.append(_of_raised(fact, people, order))
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
+    found = told_apart(found, said, people)
     return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
 
 
@@ -161,7 +166,7 @@ def _of_ended(
             cause, ended = "resource", f"{ended} when memory ran out"
     yield Complaint(
         person, fact.place, level, f"its process {ended}", cause,
-        (Subject("rank", fact.who),), remedy, order, number is None,
+        (Subject("rank", fact.who),), remedy, order, number is None, killed=number == signal.SIGKILL,
     )  # fmt: skip
 
 

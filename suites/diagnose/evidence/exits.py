@@ -80,6 +80,10 @@ _ENDS = tuple(
     )
 )
 """What such a block ends with."""
+_OF_HYDRA = re.compile(r"^=\s{1,9}(?:EXIT|KILLED)")
+_HYDRA_STRING = re.compile(r"THE EXIT STRING: [\w -]{1,60}\(signal (?P<signal>\d{1,3})\)")
+_KILLED_ALONG = "mpiexec ended it, since another one had ended"
+_BY_HYDRA = frozenset((signal.SIGKILL, signal.SIGTERM))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,8 @@ class Exits:
 
     wakes: tuple[str, ...] = (
         "exitcode", "srun: error:", "exited on", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE",
-        "EXIT STATUS", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL", "Abort(",
-        "exited with code", "signal ", _ELASTIC,
+        "EXIT STATUS", "EXIT STRING", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL",
+        "Abort(", "exited with code", "signal ", _ELASTIC,
         "Child process with PID", "died unexpectedly",
     )  # fmt: skip
     awake: bool = False
@@ -106,6 +110,8 @@ class Exits:
     _blocks: dict[Who, _Block] = field(default_factory=dict)
     _timed: list[tuple[float, Ended]] = field(default_factory=list)
     """Of what lists the failures of several processes, in no order of time."""
+    _hydra: list[Ended] = field(default_factory=list)
+    """Of what mpiexec says of processes that it may have ended itself, in no order."""
     _bare: set[int] = field(default_factory=set)
     """Processes that were told to have ended by their number alone."""
 
@@ -135,11 +141,17 @@ class Exits:
             self._blocks[line.who] = _Block(time=_seconds(found["time"]))
         elif found := _RANK.match(line.text):
             self._blocks[line.who] = replace(block, who=merged(block.who, people(found)))
+        elif found := _HYDRA_STRING.search(line.text):
+            number = int(found["signal"])
+            codes = (number, 128 + number)
+            self._hydra = [replace(one, code=None, signal=number) if one.code in codes else one for one in self._hydra]
         elif found := next((found for pattern in _ENDS if (found := pattern.search(line.text))), None):
             self._blocks.pop(line.who, None)
             who = merged(block.who, people(found))
             ended = _ended(line, who, found) if who != NOBODY else ()
-            if block.time is None:
+            if _OF_HYDRA.match(line.text):
+                self._hydra += ended
+            elif block.time is None:
                 yield from ended
             else:
                 self._timed += [(block.time, one) for one in ended]
@@ -147,13 +159,26 @@ class Exits:
     def end(self) -> Iterable[Fact]:
         """A time of the end of a process only orders such ends: what says why has mostly none."""
         yield from self._named()
+        yield from self._left_of_hydra()
+        killed: dict[str | None, float] = {}
         first: dict[str | None, float] = {}
         for time, ended in sorted(self._timed, key=lambda one: one[0]):
             began = first.setdefault(ended.who.host, time)
-            if ended.signal == signal.SIGKILL and time - began >= _PATIENCE:
+            by_signal = ended.signal == signal.SIGKILL
+            if by_signal and (time - began >= _PATIENCE or time > killed.setdefault(ended.who.host, time)):
                 yield Trouble(ended.who, ended.place, Level.TEARDOWN, _MADE_TO_END, known_as="torchrun.killed")
             else:
                 yield ended
+
+    def _left_of_hydra(self) -> Iterable[Fact]:
+        """Where one has ended otherwise, those who were killed are those whom mpiexec has ended then."""
+        numbers = [one.signal or (one.code or 0) - 128 for one in self._hydra]
+        alone = all(number in _BY_HYDRA for number in numbers)
+        for one, number in zip(self._hydra, numbers, strict=True):
+            if alone or number not in _BY_HYDRA:
+                yield one
+            else:
+                yield Trouble(one.who, one.place, Level.TEARDOWN, _KILLED_ALONG, known_as="hydra.killed")
 
     def _named(self) -> Iterable[Fact]:
         """Whom torchrun has told of by number, its report tells the rank of."""

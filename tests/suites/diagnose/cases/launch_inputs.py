@@ -14,7 +14,63 @@ def _failure(time: str, rank: int, code: int, pid: int) -> str:
     )
 
 
+def _bad_termination(rank: int, end: str) -> str:
+    """As mpiexec of Hydra tells it of each."""
+    rule = "=" * 60
+    return (
+        f"{rule}\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+        f"=   RANK {rank} PID {5130 + rank} RUNNING AT cn52\n=   {end}\n{rule}\n"
+    )
+
+
+_STEP_ENDS = "srun: Terminating StepId=7781.0\nslurmstepd: error: *** STEP 7781.0 ON nd1 CANCELLED AT NOW ***\n"
+
 CASES = (
+    Case(
+        "M01 mpiexec kills the others of who broke down",
+        {"job.log": _bad_termination(4, "KILLED BY SIGNAL: 9 (Killed)")
+         + _bad_termination(5, "KILLED BY SIGNAL: 11 (Segmentation fault)")
+         + _bad_termination(6, "KILLED BY SIGNAL: 9 (Killed)")},
+        "crashed", ("rank 5",), None, "SIGNAL: 11",
+    ),
+    Case(
+        "M02 mpiexec kills the others of who left",
+        {"job.log": _bad_termination(0, "KILLED BY SIGNAL: 9 (Killed)") + _bad_termination(2, "EXIT STATUS: 3")},
+        "crashed", ("rank 2",), None, "EXIT STATUS: 3",
+    ),
+    Case(
+        "M03 all were killed, and nobody tells who first",
+        {"job.log": "".join(_bad_termination(rank, "KILLED BY SIGNAL: 9 (Killed)") for rank in (6, 7, 8))},
+        "crashed",
+    ),
+    Case(
+        "M04 srun kills the others at the limit of time",
+        {"job.log": "slurmstepd: error: *** STEP 7781.0 ON nd1 CANCELLED AT 2026-05-05T10:00:01 DUE TO TIME LIMIT "
+         "***\nsrun: error: nd1: tasks 0-1: Killed\nsrun: error: nd2: tasks 2-3: Killed\n"},
+        "undecided",
+    ),
+    Case(
+        "M05 srun kills the others of who ran out of memory",
+        {"job.log": "slurmstepd: error: Detected 1 oom_kill event in StepId=7781.0. Some of the step tasks have been "
+         f"OOM Killed.\nsrun: error: nd2: task 3: Out Of Memory\n{_STEP_ENDS}srun: error: nd1: tasks 0-1: Killed\n"
+         "srun: error: nd2: task 2: Killed\n"},
+        "resource", ("rank 3",), None, "Out Of Memory",
+    ),
+    Case(
+        "M06 two were killed, and the others follow",
+        {"job.log": "srun: error: nd1: tasks 2,5: Killed\nsrun: error: nd1: tasks 0-1,3-4: Exited with exit code 1\n"},
+        "crashed",
+    ),
+    Case(
+        "M07 torchrun lists who was killed first last",
+        {"job.log": _REPORT + _failure("43:09", 1, -9, 91) + _failure("43:03", 3, -9, 93)},
+        "crashed", ("rank 3",),
+    ),
+    Case(
+        "M08 torchrun lists several who were killed in one second",
+        {"job.log": _REPORT + _failure("43:03", 1, -9, 91) + _failure("43:03", 0, -9, 90)},
+        "crashed",
+    ),
     Case(
         "M1 UCX gives up, and its process with it",
         {"job.log": "[cn27:2330:0:2330] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 "

@@ -103,6 +103,8 @@ def test_tracebacks_of_two_ranks_in_one_log_are_kept_apart() -> None:
             Who(rank=2, host="node03"), None, 11,
         ),
         ("=   PID 12 RUNNING AT node03\n=   EXIT CODE: 9", Who(pid=12, host="node03"), 9, None),
+        ("=   PID 12 RUNNING AT node03\n=   EXIT CODE: 9\nTERMINATED WITH THE EXIT STRING: Killed (signal 9)",
+         Who(pid=12, host="node03"), None, 9),
         ("=   RANK 3 PID 12 RUNNING AT node03\n=   KILLED BY SIGNAL: 9 (Killed)", Who(rank=3, pid=12, host="node03"),
          None, 9),
         ("=   RANK 3 PID 12 RUNNING AT node03\n=   EXIT STATUS: 1", Who(rank=3, pid=12, host="node03"), 1, None),
