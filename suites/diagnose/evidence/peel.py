@@ -22,9 +22,13 @@ from suites.diagnose.facts import NOBODY, Stamp, Who
 _MOST = 8
 """Wrappers around one line."""
 _TIME = r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)"
+_DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
+"""As C writes it."""
 _WRAPPERS: Mapping[str, str] = {
     "quote of a mail": r"> ?(?: (?=\[))?",
     "mpirun --tag-output": r"\[[^\],<]{1,100},(?P<rank>\d{1,7})\]<(?:stdout|stderr|stddiag)>: ?",
+    "horovodrun": r"\[(?P<rank>\d{1,7})\]<(?:stdout|stderr)>: ?",
+    "SageMaker": r"\[\d{1,7},mpirank:(?P<rank>\d{1,7}),(?P<host>[\w.-]{1,253})\]<(?:stdout|stderr|stddiag)>: ?",
     "torchrun, rank": r"\[rank(?P<rank>\d{1,7})\]: ?",
     "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",
     "kubectl logs --prefix": r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?",
@@ -45,6 +49,8 @@ _WRAPPERS: Mapping[str, str] = {
     "stern": rf"(?P<host>{HOST}) [a-z][a-z0-9-]{{0,60}} (?=\[|\d{{4}}-|[\w.-]{{1,80}}:\d{{1,8}}:\d{{1,8}} \[)",
     "docker compose": r"(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) {1,40}\| ",
     "pdsh": rf"(?P<host>{HOST}): ",
+    "pdsh before a rank": r"(?P<host>[A-Za-z][\w.-]{0,100}\d): (?=\[rank\d)",
+    "mpirun, horovodrun, date": rf"(?P<date>{_DATE})(?=\[\d{{1,9}}[\],])",
     "CRI, behind the time": r"std(?:out|err) [FP] ",
     "indentation": r"[ \t]{1,16}(?=\[rank\d|\d{4}-\d\d-\d\d[T ]\d\d:)",
     "time in brackets": rf"\[{_TIME}\]:? ?",
@@ -74,7 +80,7 @@ _STAMP = re.compile(
     r"(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?$"
 )
 _NUMBERS = frozenset(("rank", "pid", "local_rank"))
-_TIMES = frozenset(("time", "day"))
+_TIMES = frozenset(("time", "day", "date"))
 
 
 class Peeled(NamedTuple):
@@ -95,7 +101,7 @@ class Peeled(NamedTuple):
         return self.labelled or self.time is not None or self.who != NOBODY
 
 
-_WORDS = ("(?P<day>", "(?P<host>", "std", "(?:INFO|")
+_WORDS = ("(?P<day>", "(?P<date>", "(?P<host>", "std", "(?:INFO|")
 """How patterns begin that are of words."""
 
 
@@ -125,17 +131,33 @@ def _may_begin(pattern: str, first: str) -> bool:
 _KINDS = _by_first(_WRAPPERS.values())
 
 
-_DOCKER = '{"log":"'
-"""A line of Docker's json-file driver."""
+_COLLECTED = ('"log":', '"textPayload":', '"jsonPayload":')
+"""In a line of a collector that writes JSON: Docker's json-file driver, Fluent Bit, Google Cloud Logging."""
 
 
-def _from_docker(text: str) -> tuple[str, Stamp | None]:
-    """What was written, and when; the text as it stands where it is cut or something else."""
+def _is_collected(text: str) -> bool:
+    return text.startswith('{"') and any(key in text for key in _COLLECTED)
+
+
+def _collected(text: str) -> tuple[str, Who, Stamp | None]:
+    """What was written, by whom, and when; the text as it stands where it is cut or something else."""
     try:
         told = json.loads(text)
-        return str(told["log"]).rstrip("\r\n"), _stamp(told.get("time"))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return text, None
+        payload = told.get("jsonPayload")
+        message = payload.get("message") if isinstance(payload, dict) else told.get("log", told.get("textPayload"))
+        if not isinstance(message, str):
+            return text, NOBODY, None
+        return message.rstrip("\r\n"), Who(host=_pod(told)), _stamp(told.get("time") or told.get("timestamp"))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return text, NOBODY, None
+
+
+def _pod(told: Mapping[str, Any]) -> str | None:
+    resource = told.get("resource")
+    for place in (told.get("kubernetes"), resource.get("labels") if isinstance(resource, dict) else None):
+        if isinstance(place, dict) and isinstance(name := place.get("pod_name"), str):
+            return name
+    return None
 
 
 class Peeler:
@@ -143,7 +165,7 @@ class Peeler:
 
     def __init__(self, head: str = "") -> None:
         lines = [
-            _unwrapped(_from_docker(line)[0] if line.startswith(_DOCKER) else line)
+            _unwrapped(_collected(line)[0] if _is_collected(line) else line)
             for line in head.splitlines()
             if line.strip()
         ]
@@ -165,12 +187,18 @@ class Peeler:
         return None
 
     def peel(self, text: str) -> Peeled:
-        text, stamp = _from_docker(text) if text.startswith(_DOCKER) else (text, None)
+        who: Who = NOBODY
+        stamp: Stamp | None = None
         text = uncoloured(text)
         if "[0m" in text:
             text = _LOST_ESCAPES.sub("", text)
-        who, labelled = NOBODY, False
+        labelled = False
         for _ in range(_MOST):
+            if _is_collected(text):
+                inner, told_by, told = _collected(text)
+                if inner is not text:
+                    who, stamp, text = merged(who, told_by), told or stamp, uncoloured(inner)
+                    continue
             if ".log" in text and (quoted := _QUOTED.match(text)):
                 who, text = merged(who, owner(quoted["name"])), text[quoted.end() :]
             if _BARE.match(text):
@@ -231,7 +259,17 @@ def _time_of(found: re.Match[str]) -> Stamp | None:
     told = found.groupdict()
     if day := told.get("day"):
         return yearless(day, "%m-%d %H:%M:%S" if day[0].isdecimal() else "%b %d %H:%M:%S")
+    if date := told.get("date"):
+        return _of_c(date)
     return _stamp(told.get("time"))
+
+
+@lru_cache(4096)
+def _of_c(date: str) -> Stamp | None:
+    try:
+        return Stamp(datetime.strptime(date, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
 
 
 @lru_cache(4096)
