@@ -56,6 +56,7 @@ LINE_READERS: Mapping[str, str] = {
     "exits": "suites.diagnose.evidence.exits:Exits",
     "kernel": "suites.diagnose.evidence.kernel:Kernel",
     "identities": "suites.diagnose.evidence.identities:Identities",
+    "actors of Ray": "suites.diagnose.evidence.ray_actors:RayActors",
     "launchers": "suites.diagnose.evidence.launchers:ROWS",
     "sizes of jobs": "suites.diagnose.evidence.world:WorldSizes",
     "MPI": "suites.diagnose.evidence.mpi:ROWS",

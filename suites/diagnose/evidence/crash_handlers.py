@@ -1,4 +1,4 @@
-"""Signals that libraries catch in a process and tell of before it ends: UCX, and Open MPI.
+"""Signals of a process that others tell of before its launcher does: UCX, Open MPI, and the kernel.
 
     [node01:4711:0:4733] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x48)
     [node01:04711] Signal: Segmentation fault (11)
@@ -15,7 +15,15 @@ from suites.diagnose.facts import Level
 _FAULTS = "Segmentation fault|Bus error|Floating point exception|Illegal instruction"
 _WHY = ("the lines of its stack that follow: which library; the core file",)
 
+_PROGRAM = r"\b(?:python[\d.]{0,6}|pt_\w{1,13})\[(?P<pid>\d{1,9})\]"
+"""Python or a thread that torch has named, as the kernel tells it: others of a host may be of no job."""
+
 ROWS = (
+    Known("kernel.segfault", "]: segfault at ",
+          rf"{_PROGRAM}: segfault at .{{0,160}}?(?: in (?P<why>[\w.+-]{{1,80}})|$)", Level.INITIATING,
+          "its process broke down: Segmentation fault in {why}", "crashed", "speaker", _WHY),
+    Known("kernel.segfault", " general protection", rf"traps: {_PROGRAM} general protection",
+          Level.INITIATING, "its process broke down: general protection fault", "crashed", "speaker", _WHY),
     Known("ucx.signal", "Caught signal",
           rf"\[(?P<host>[\w.-]{{1,255}}):0*(?P<pid>[1-9]\d{{0,9}}):\d{{1,5}}:\d{{1,10}}\] "
           rf"Caught signal \d{{1,3}} \((?P<why>{_FAULTS})", Level.INITIATING, "its process broke down: {why}",

@@ -37,6 +37,8 @@ _PATTERNS = (
     rf"{_SRUN}(?P<name>{_NAMES})",
     rf"{_NOTICED} signal (?P<signal>\d{{1,3}})",
     r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)(?!: Fatal error in )",
+    r"^Process (?P<rank>\d{1,9}) exit with status code (?P<code>\d{1,3})\b",
+    rf"\d{{1,9}} {{1,9}}(?P<name>{_NAMES}) .{{0,400}}?\bHOROVOD_RANK=(?P<rank>\d{{1,9}})\b",
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
@@ -101,7 +103,8 @@ class Exits:
     wakes: tuple[str, ...] = (
         "exitcode", "srun: error:", "exited on", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE",
         "EXIT STATUS", "EXIT STRING", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL",
-        "Abort(", "exited with code", "signal ", _ELASTIC,
+        "Abort(", "exited with code", "exit with status code", "HOROVOD_RANK=",
+        "signal ", _ELASTIC,
         "Child process with PID", "died unexpectedly",
     )  # fmt: skip
     awake: bool = False

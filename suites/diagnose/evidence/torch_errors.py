@@ -121,6 +121,13 @@ def _in_use(wakes: str, pattern: str) -> Known:
 STORE = (
     _in_use("EADDRINUSE", r"port: (?P<port>\d{1,6}).{0,300}EADDRINUSE"),
     _in_use("EADDRINUSE", r":(?P<port>\d{1,6})\b.{0,300}EADDRINUSE"),
+    _in_use("another process is utilizing it", r"communication on port `?(?P<port>\d{1,6})`?, but another process"),
+    Known(
+        "torch.port_in_use", "Address already in use",
+        r"^(?:RuntimeError|OSError): (?:\[Errno 98\] )?Address already in use", Level.INITIATING,
+        "the port that it should listen on is used already", "resource", "speaker",
+        ("`ss -ltnp`: end what is left of an earlier job, or choose another MASTER_PORT",),
+    ),
     _in_use("server socket has failed to bind to", r"failed to bind to \S{1,100}:(?P<port>\d{1,6}) \(errno: 98"),
     Known(
         "torch.store_gone", "Connection was likely closed. Did the remote server shutdown",

@@ -72,6 +72,77 @@ CASES = (
         "crashed",
     ),
     Case(
+        "M010 a rank of horovodrun is killed, as the shell on its host tells",
+        {"job.log": "Fri Sep 11 07:07:20 2026[2]<stderr>:bash: line 1: 352370 Killed            HOROVOD_HOSTNAME=w-2 "
+         "HOROVOD_RANK=2 HOROVOD_SIZE=3 python train.py\nFri Sep 11 07:07:21 2026[0]<stderr>:[2026-09-11 07:07:21.55: "
+         "E operations.cc:548] Horovod background loop uncaught exception: [pair.cc:566] Read "
+         "error [10.0.1.246]:63386: Connection reset by peer\n"},
+        "crashed", ("rank 2",), None, "Killed",
+    ),
+    Case(
+        "M011 horovodrun tells how each has ended",
+        {"job.log": "Process 2 exit with status code 137.\nProcess 0 exit with status code 143.\n"
+         "Process 1 exit with status code 143.\n"},
+        "crashed", ("rank 2",), None, "137",
+    ),
+    Case(
+        "M012 a rank of SageMaker's mpirun",
+        {"job.log": "[1,mpirank:0,algo-1]<stderr>:NCCL error in: ProcessGroupNCCL.cpp:3690, remote process exited or "
+         "there was a network error\n[1,mpirank:3,algo-2]<stderr>:Traceback (most recent call last):\n"
+         '[1,mpirank:3,algo-2]<stderr>:  File "train.py", line 3, in <module>\n'
+         "[1,mpirank:3,algo-2]<stderr>:ValueError: bad shard\n"},
+        "crashed", ("rank 3",), None, "ValueError",
+    ),
+    Case(
+        "M013 lines that Cloud Logging has collected",
+        {"job.log": "".join(
+            '{"textPayload":"[rank1]: ' + text + '","resource":{"labels":{"pod_name":"trn-1"}},"timestamp":'
+            '"2026-03-01T10:00:00.100Z"}\n'
+            for text in ("Traceback (most recent call last):", '  File \\"/app/t.py\\", line 3, in <module>',
+                         "ValueError: bad shard"))},
+        "crashed", ("rank 1",), None, "ValueError",
+    ),
+    Case(
+        "M014 clush tells of a program that failed",
+        {"job.log": "gx03: [rank3]: Traceback (most recent call last):\n"
+         'gx03: [rank3]:   File "/app/t.py", line 3, in <module>\ngx03: [rank3]: ValueError: bad shard\n'
+         "clush: gx03: exited with exit code 1\n"},
+        "crashed", ("rank 3",), None, "ValueError",
+    ),
+    Case(
+        "M015 a worker of an actor of Ray has died",
+        {"job.log": "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+         "\tclass_name: WorkerDict\n\tactor_id: d9cc\n\tpid: 20174\n\tnamespace: de88\n\tip: 10.164.7.106\n"
+         "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: "
+         "End of file.\n"},
+        "crashed", ("process of 10.164.7.106",), None, "SYSTEM_ERROR",
+    ),
+    Case(
+        "M016 the node of an actor of Ray is gone",
+        {"job.log": "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+         "\tclass_name: RayWorkerWrapper\n\tactor_id: aa11\n\tpid: 4410\n\tip: 10.0.3.4\n"
+         "The actor died because its node has died. Node Id: ffee. health check failed due to missing heartbeats\n"},
+        "transport", ("host 10.0.3.4",), None, "its node has died",
+    ),
+    Case(
+        "M017 a port that another process has",
+        {"job.log": 'Traceback (most recent call last):\n  File "/env/accelerate/launch.py", line 150, in prepare\n'
+         "    raise ConnectionError(\nConnectionError: Tried to launch distributed communication on port `29500`, "
+         "but another process is utilizing it. Please specify a different port.\n"},
+        "resource", (), None, "29500",
+    ),
+    Case(
+        "M018 the kernel tells of a fault of Python",
+        {"job.log": "Mar 10 03:11:12 gn4 kernel: python3[3187]: segfault at 0 ip 00007f1c2a3b4c5d sp 00007f1c1bffe5d0 "
+         "error 4 in libnccl.so.2[7f1c2a+40]\nMar 10 03:11:12 gn4 kernel: gnome-shell[9]: segfault at 0\n"},
+        "crashed", ("process of gn4",), None, "libnccl",
+    ),
+    Case(
+        "M019 the node of a pod is not ready",
+        {"job.log": "5m          Warning   NodeNotReady         pod/trn-worker-2   Node is not ready\n"},
+        "device", ("host trn-worker-2",), None, "NodeNotReady",
+    ),
+    Case(
         "M1 UCX gives up, and its process with it",
         {"job.log": "[cn27:2330:0:2330] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 "
          "vend 0x81 hw_synd 0/0)\n[cn27:2330] *** Process received signal ***\n[cn27:2330] Signal: Aborted (6)\n"
