@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SRUN_ENDS = frozenset(("srun.terminating", "srun.aborted", "srun.time_limit", "slurm.preempted", "slurm.cancelled"))
 """Rows of what is said before Slurm kills what is left."""
+_LAST = 1 << 40
+_WHO_FIRST = "the batch system's log: whether it ended the job; the output of each rank with times: whose ends first"
 _BY_SRUN = "srun: error:"
 _BY_KERNEL = "kernel.out_of_memory"
 _BY_SLURM = "Out Of Memory"
@@ -49,10 +51,18 @@ def told_apart(found: Sequence[Complaint], said: Sequence[object], people: Peopl
     )
     return [
         replace(one, level=Level.TEARDOWN, cause=None) if one.order in along
-        else replace(one, person=None, about=(), what=text) if one.order in unclear
+        else _of_nobody(one, text) if one.order in unclear
         else one
         for one in found
     ]  # fmt: skip
+
+
+def _of_nobody(kill: Complaint, text: str) -> Complaint:
+    """Behind all else of its level: whatever path has failed tells more."""
+    remedy = (*kill.remedy, _WHO_FIRST)
+    return replace(
+        kill, level=Level.TRANSPORT, person=None, about=(), what=text, remedy=remedy, order=kill.order + _LAST
+    )
 
 
 def _ended_by_srun(kill: Complaint, ordered: dict[str, int]) -> bool:

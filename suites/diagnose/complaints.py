@@ -164,9 +164,11 @@ def _of_ended(
         remedy = ("`dmesg | grep -i oom` and the memory limit of the job",)
         if cause and short & {fact.who.host, None}:
             cause, ended = "resource", f"{ended} when memory ran out"
+    alone = fact.who.host if person is None else None
     yield Complaint(
-        person, fact.place, level, f"its process {ended}", cause,
-        (Subject("rank", fact.who),), remedy, order, number is None, killed=number == signal.SIGKILL,
+        person, fact.place, level, f"{f'on {alone} a' if alone else 'its'} process {ended}", cause,
+        (Subject("host" if alone else "rank", fact.who),), remedy, order, number is None,
+        killed=number == signal.SIGKILL,
     )  # fmt: skip
 
 

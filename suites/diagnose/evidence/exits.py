@@ -30,6 +30,12 @@ SIGNALS = {
 """What launchers, shells and Python call them."""
 _NAMES = "|".join(SIGNALS)
 _NOTICED = r"process rank (?P<rank>\d{1,9}) with PID (?:0|(?P<pid>[1-9]\d{0,8})) on node (?P<host>[\w.-]+) exited on"
+_HOST = r"(?P<host>[A-Za-z][\w.-]{0,252})"
+_CHILD = (
+    r"\(rank: (?P<rank>\d{1,9}), pid: (?P<pid>\d{1,9})\) "
+    r"(?:exited with status (?P<code>\d{1,3})|terminated with signal (?P<signal>\d{1,3}))"
+)
+_LEFT = r"exited with code (?P<code>\d{1,3})"
 _SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<ranks>\d[\d,-]{0,2000}): "
 _PATTERNS = (
     r"failed \(exitcode: (?P<code>-?\d{1,9})\) local_rank: (?P<local_rank>\d{1,9}) \(pid: (?P<pid>\d{1,9})\)",
@@ -39,6 +45,12 @@ _PATTERNS = (
     r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)(?!: Fatal error in )",
     r"^Process (?P<rank>\d{1,9}) exit with status code (?P<code>\d{1,3})\b",
     rf"\d{{1,9}} {{1,9}}(?P<name>{_NAMES}) .{{0,400}}?\bHOROVOD_RANK=(?P<rank>\d{{1,9}})\b",
+    # MVAPICH's mpirun_rsh, HPE's PALS, IBM's jsrun, Cray's aprun, ansible
+    rf"^\[{_HOST}:mpispawn_\d{{1,7}}\]\[child_handler\] MPI process {_CHILD}",
+    rf"^(?:{_HOST}: )?rank (?P<rank>\d{{1,9}}) (?:died from signal (?P<signal>\d{{1,3}})|{_LEFT})\b",
+    r"\(first noticed rank (?P<rank>\d{1,9})\) terminated with signal (?P<signal>\d{1,3})",
+    rf"\[NID \d{{1,9}}\].{{0,80}} PE RANK (?P<rank>\d{{1,9}}) exit signal (?P<name>{_NAMES})",
+    rf"^(?:{_HOST} \| )?FAILED \| rc=(?P<code>\d{{1,3}}) >>",
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
@@ -104,6 +116,7 @@ class Exits:
         "exitcode", "srun: error:", "exited on", "MPI_ABORT", "host  ", "rank  ", "RUNNING AT", "EXIT CODE",
         "EXIT STATUS", "EXIT STRING", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL",
         "Abort(", "exited with code", "exit with status code", "HOROVOD_RANK=",
+        "MPI process (rank: ", "died from signal", "FAILED | rc=",
         "signal ", _ELASTIC,
         "Child process with PID", "died unexpectedly",
     )  # fmt: skip

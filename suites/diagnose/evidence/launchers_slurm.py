@@ -1,5 +1,5 @@
 """Texts of batch systems that tell why a job did not start, or was ended: Slurm's srun, sbatch, salloc and slurmstepd,
-PBS's MOM, and LSF.
+PBS's MOM, Grid Engine, and LSF.
 
 May import: facts, known.
 """
@@ -34,6 +34,11 @@ SLURM = (
           rf"Task launch for .{{1,60}} failed on node {_HOST}: (?P<why>.{{1,100}})", Level.INITIATING,
           "Slurm could not start its tasks on {host}: {why}", "launch", "host",
           ("`systemctl status slurmd` on {host}",)),
+    Known("slurm.silent", " not responding", rf"error: Nodes? {_HOST} not responding", Level.TRANSPORT,
+          "{host} does not answer Slurm", "transport", "host", ("`scontrol show node {host}`, and whether it is up",)),
+    Known("slurm.late", "timeout waiting for task launch", r"waiting for task launch, started (?P<came>\d{1,9}) of "
+          r"(?P<size>\d{1,9}) tasks", Level.TRANSPORT, "Slurm started {came} of {size} tasks in time", "launch",
+          remedy=("`sinfo -N` and slurmd's logs: which node has not started its tasks",)),
     Known("slurm.launch", "Application launch failed", r"Application launch failed: (?P<why>.{1,100})", Level.TRANSPORT,
           "Slurm could not start the program: {why}", "launch"),
     Known("slurm.node_failed", "Node failure on", rf"Node failure on {_HOST}", Level.INITIATING, "{host} has failed",
@@ -66,6 +71,9 @@ SLURM = (
           remedy=("`qstat -xf JOB`: what was asked for and what was used",)),
     Known("pbs.time", "PBS: job killed", r"PBS: job killed: walltime ", Level.TEARDOWN,
           "PBS ended the job at its time limit"),
+    Known("sge.server", "send message to qmaster", r"unable to send message to qmaster .{0,60}on host "
+          r'"(?P<host>[\w.-]{1,255})"', Level.INITIATING, "Grid Engine on {host} does not answer", "launch", "host",
+          ("`qstat -s r` there, and whether sge_qmaster runs on {host}",)),
     Known("lsf.limit", "TERM_", r"^\s{0,4}TERM_(?:MEM|SWAP|PROCESS|THREAD)LIMIT: (?P<why>.{1,100})", Level.INITIATING,
           "LSF ended the job: {why}", "resource", remedy=("`bjobs -l JOB`: what was asked for and what was used",)),
     Known("lsf.ended", "TERM_", r"^\s{0,4}TERM_(?:RUNLIMIT|CPULIMIT|OWNER|ADMIN|PREEMPT\w{0,10}|DEADLINE): ",

@@ -143,6 +143,39 @@ CASES = (
         "device", ("host trn-worker-2",), None, "NodeNotReady",
     ),
     Case(
+        "M020 docker compose ends the others of who left",
+        {"job.log": "trn-worker-2 exited with code 1\nAborting on container exit...\n"
+         "trn-worker-0 exited with code 137\ntrn-worker-1 exited with code 137\n"},
+        "crashed", ("host trn-worker-2",), None, "code 1",
+    ),
+    Case(
+        "M021 several were killed, and a path had failed",
+        {"job.log": "srun: error: gx3: tasks 0-3: Killed\n[cn33:mpi_rank_1][handle_cqe] Msg from 2: wc.status=12 "
+         "(transport retry counter exceeded), wc.wr_id=0x2b8c1a8, wc.opcode=0\n"},
+        "transport", ("link rank 1 - 2",), None, "wc.status=12",
+    ),
+    Case(
+        "M022 Slurm does not hear of a node, and kills what is left",
+        {"job.log": "srun: error: Node gx4 not responding\nsrun: error: gx4: tasks 8-15: Killed\n"},
+        "transport", ("host gx4",), None, "not responding",
+    ),
+    Case(
+        "M023 Slurm starts but some tasks",
+        {"job.log": "srun: error: timeout waiting for task launch, started 8 of 16 tasks\nsrun: Job step aborted: "
+         "Waiting up to 32 seconds for job step to finish.\nsrun: error: gx3: tasks 0-7: Killed\n"},
+        "launch", (), None, "started 8 of 16",
+    ),
+    Case(
+        "M024 a pod was evicted",
+        {"job.log": "trn-worker-0   1/1     Running   0          2h\ntrn-worker-1   0/1     Evicted   0          2h\n"},
+        "resource", ("host trn-worker-1",), None, "Evicted",
+    ),
+    Case(
+        "M025 no node for a pod, by Volcano",
+        {"job.log": "Warning  FailedScheduling  2m  volcano  0/4 nodes are unavailable: 4 Insufficient gpu.\n"},
+        "launch", (), None, "Insufficient",
+    ),
+    Case(
         "M1 UCX gives up, and its process with it",
         {"job.log": "[cn27:2330:0:2330] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 "
          "vend 0x81 hw_synd 0/0)\n[cn27:2330] *** Process received signal ***\n[cn27:2330] Signal: Aborted (6)\n"
