@@ -101,7 +101,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
                 found.append(_of_raised(fact, people, order))
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
-    found = told_apart(found, said, people)
+    found = told_apart(_without_late_faults(found, said), said, people)
     return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
 
 
@@ -170,6 +170,25 @@ def _of_ended(
         (Subject("host" if alone else "rank", fact.who),), remedy, order, number is None,
         killed=number == signal.SIGKILL,
     )  # fmt: skip
+
+
+def _without_late_faults(found: Sequence[Complaint], said: Sequence[Fact]) -> list[Complaint]:
+    """What has waited or lost a peer breaks down when it is ended, too; the kernel does not tell which rank that is."""
+    faults = {n for n, fact in enumerate(said) if isinstance(fact, Trouble) and fact.known_as == "kernel.segfault"}
+    others = [one for one in found if one.level in (Level.TRANSPORT, Level.TIMEOUT) and not one.end]
+    return [
+        _weaker(one) if one.order in faults and not all(_surely_before(one, other) for other in others) else one
+        for one in found
+    ]
+
+
+def _surely_before(one: Complaint, other: Complaint) -> bool:
+    here, there = one.place, other.place
+    if here.time is not None and there.time is not None:
+        return here.time < there.time
+    if here.stamp and there.stamp and here.stamp.yearless == there.stamp.yearless:
+        return here.stamp.seconds < there.stamp.seconds
+    return here.file == there.file and one.order < other.order
 
 
 def _signal_of(code: int | None) -> int | None:

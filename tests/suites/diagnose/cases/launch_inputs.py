@@ -138,6 +138,14 @@ CASES = (
         "crashed", ("process of gn4",), None, "libnccl",
     ),
     Case(
+        "M026 a fault of Python while it is ended after a time-out",
+        {"job.log": "[rank3]:[E310 03:01:12.000000001 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective "
+         "operation timeout: WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for "
+         "600001 milliseconds before timing out.\nMar 10 03:11:12 gn4 kernel: python3[3187]: segfault at 0 ip 0 sp 0 "
+         "error 4 in libnccl.so.2[7f1c2a+40]\n"},
+        "undecided",
+    ),
+    Case(
         "M019 the node of a pod is not ready",
         {"job.log": "5m          Warning   NodeNotReady         pod/trn-worker-2   Node is not ready\n"},
         "device", ("host trn-worker-2",), None, "NodeNotReady",
