@@ -21,6 +21,8 @@ from suites.diagnose.waits import blockers, members
 def how_held(case: Case, roots: frozenset[int], root: int) -> str:
     """How a rank that waits for nobody holds others up: by not being there, by not coming through a call that others
     are through, or, where all are in one call, not by itself: nor where it is in a message, as both ends then are."""
+    if root in case.waits.alone:
+        return "stuck"
     oldest = blockers(case.table).get(root)
     if oldest is not None and oldest.peer is not None:
         return "joined"

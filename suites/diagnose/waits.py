@@ -39,6 +39,8 @@ class Waits:
     glimpsed: list[Wait] = field(default_factory=list)
     failed: frozenset[int] = frozenset()
     """They may have left their last call because it failed."""
+    alone: frozenset[int] = frozenset()
+    """They do not come out of a call that all others of its group may leave, as all have been in it."""
 
     @property
     def waiters(self) -> set[int]:
@@ -63,6 +65,8 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
             came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
     _watched([fact for fact in facts if isinstance(fact, Absent)], people, came, found)
     halted = {people.number(fact.who, fact.place.file) for fact in facts if isinstance(fact, Trouble) and _halts(fact)}
+    found.alone = _left_alone(facts, table)
+    halted |= found.alone
     for kind in (found.sure, found.unseen, found.glimpsed):
         kind[:] = [replace(wait, waiters=left) for wait in kind if (left := wait.waiters - halted)]
     return found
@@ -71,6 +75,23 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
 def _halts(fact: Trouble) -> bool:
     """Whether its own process does not go on: then it waits for nobody, whatever it is in."""
     return fact.level == Level.INITIATING and fact.cause == "stuck"
+
+
+def _left_alone(facts: Iterable[Fact], table: Standings) -> frozenset[int]:
+    """Those who do not come out of a call that nobody comes out of before all are in, and that others are through.
+
+    Their device is stuck in it, or they recorded nothing more: what else they seem to be in may be over as well, and
+    whom they wait for there is not told. Where a call that failed is told as ended, others may be through by that."""
+    recorded = {fact.group for fact in facts if isinstance(fact, Track)}
+    loose = {fact.group for fact in facts if isinstance(fact, Track) and fact.failures_end}
+    return frozenset(
+        person
+        for group in recorded - loose - {UNNAMED}
+        for person, standing in table.get(group, {}).items()
+        if (front := standing.pending[0] if standing.pending else None) is not None
+        and front.signature.op in SYNCHRONISING
+        and any(other.passed(front.seq or 0) for other in table[group].values())
+    )
 
 
 def members(group: str, people: People, standings: Mapping[int, Standing]) -> tuple[int, ...]:
