@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from tests.made_up import flight_recorder
 from tests.made_up.flight_recorder import Entry, Sizes, State, Status
 from tests.made_up.training.job import Job
-from tests.made_up.training.streams import Call, Launch
+from tests.made_up.training.streams import Call, Launch, Rank
 
 
 def dump(
@@ -24,7 +24,7 @@ def dump(
     records = count()
     told = [entry for launch in launches for entry in _entries(job, rank, launch, timing, records)]
     kept = [entry for entry in told[-ring:] if not (active_only and entry.state == "completed")]
-    statuses = {group.name: _status(launches, group.name, timing) for group in groups}
+    statuses = {group.name: _status(job.run.ranks[rank], group.name, timing) for group in groups}
     return flight_recorder.dump(groups, statuses, kept, version, "nccl")
 
 
@@ -37,13 +37,14 @@ def write(job: Job, folder: Path, *, gone: frozenset[int] = frozenset(), form: s
 
 def _entries(job: Job, rank: int, launch: Launch, timing: bool, records: Iterator[int]) -> Iterator[Entry]:
     """A batch's messages have no state of their own, for ever: the entry that closes the batch has that of them all."""
-    ended = None if launch.ended is None else launch.ended + job.skews[rank]
-    started = launch.started + job.skews[rank] if timing and launch.started is not None else None
+    of, skew = job.run.ranks[rank], job.skews[rank]
+    ended = None if (time := of.ended(launch)) is None else time + skew
+    started = time + skew if timing and (time := of.started(launch)) is not None else None
     state: State = "completed" if ended else "started" if started else "scheduled"
     for call in launch.calls:
         inputs, outputs = _sizes(job, call)
         entry = Entry(
-            next(records), call.group, _name(job, rank, call), launch.called + job.skews[rank], call.collective,
+            next(records), call.group, _name(job, rank, call), launch.called + skew, call.collective,
             call.message, call.number, inputs, outputs, "BFloat16", "scheduled", is_message=call.peer is not None,
         )  # fmt: skip
         yield entry if launch.batch else replace(entry, state=state, started=started, ended=ended)
@@ -69,11 +70,11 @@ def _sizes(job: Job, call: Call) -> tuple[Sizes, Sizes]:
     return [[call.count]], [[out]]
 
 
-def _status(launches: Sequence[Launch], group: str, timing: bool) -> Status:
+def _status(rank: Rank, group: str, timing: bool) -> Status:
     """Collectives and messages have numbers of their own, and the watchdog notes either."""
-    mine = [launch for launch in launches if launch.calls and launch.calls[0].group == group]
-    over = [(launch.ended, _seq(launch)) for launch in mine if launch.ended is not None]
-    started = [_seq(launch) for launch in mine if timing and launch.started is not None]
+    mine = [launch for launch in rank.launches if launch.calls and launch.calls[0].group == group]
+    over = [(ended, _seq(launch)) for launch in mine if (ended := rank.ended(launch)) is not None]
+    started = [_seq(launch) for launch in mine if timing and rank.started(launch) is not None]
     return Status(
         _seq(mine[-1]) if mine else -1, started[-1] if started else -1, max(over)[1] if over else -1,
     )  # fmt: skip
@@ -86,7 +87,8 @@ def _seq(launch: Launch) -> int:
 
 def overwritten(job: Job, rank: int, ring: int) -> bool:
     """Whether a ring of this size has lost a call that is under way."""
-    launches = job.run.ranks[rank].launches
+    of = job.run.ranks[rank]
+    launches = of.launches
     sizes = [len(launch.calls) + launch.batch for launch in launches]
-    first = next((number for number, launch in enumerate(launches) if launch.calls and launch.ended is None), None)
+    first = next((number for number, launch in enumerate(launches) if launch.calls and of.ended(launch) is None), None)
     return first is not None and sum(sizes[first:]) > ring

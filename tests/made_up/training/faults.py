@@ -8,7 +8,7 @@ from random import Random
 
 from suites.diagnose.facts import Class
 from tests.made_up.training.mesh import Mesh
-from tests.made_up.training.program import Collective, Hang, Messages, Step, Stop
+from tests.made_up.training.program import Collective, Fail, Hang, Messages, Step, Stop
 from tests.made_up.training.streams import Run
 
 Programs = list[list[Step]]
@@ -64,7 +64,28 @@ def _halt(number: int, within: int | None, step: Step, name: Class) -> Maker:
 
 
 def _inside(random: Random, program: Sequence[Step]) -> int:
+    """Mostly while it trains; else from the start to the end."""
+    if random.random() < 0.3:
+        return random.randrange(len(program))
     return random.randrange(len(program) // 4, len(program) * 3 // 4)
+
+
+def _failing(number: int) -> Maker:
+    """The devices of so many ranks fail; their hosts go on for a few calls before they see it."""
+
+    def make(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
+        if mesh.size <= number:
+            return None
+        ranks = random.sample(range(mesh.size), number)
+        first = _inside(random, programs[ranks[0]])
+        for rank in ranks:
+            program = programs[rank]
+            index = min(first + random.randint(0, 2), len(program) - 1)
+            program.insert(min(index + random.randint(0, 20), len(program)), Stop())
+            program.insert(index, Fail(random.randint(0, 15)))
+        return Fault("stuck", frozenset(ranks))
+
+    return make
 
 
 def _device_lost(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
@@ -218,6 +239,11 @@ FAULTS: Mapping[str, Maker] = {
     "swapped calls": _swapped,
     "left out send": _left_out_send,
     "crossed sends": _crossed_sends,
+    "three hosts stop": _halt(3, 2, Stop(), "missing"),
+    "processes stop": _halt(2, 2, Stop(silent=True), "missing"),
+    "early dump": _halt(1, 0, Stop(early=True), "missing"),
+    "device fails": _failing(1),
+    "two devices fail": _failing(2),
 }
 
 
@@ -226,7 +252,7 @@ def truth(fault: Fault, run: Run) -> Truth:
     if fault.name == "missing":
         return Truth("missing", frozenset(rank for rank in fault.ranks if isinstance(run.ranks[rank].step, Stop)))
     if fault.name == "stuck":
-        return Truth("stuck", frozenset(rank.number for rank in run.ranks if rank.hangs))
+        return Truth("stuck", frozenset(rank.number for rank in run.ranks if rank.hangs or isinstance(rank.step, Stop)))
     where = fault.where
     if fault.name == "mismatch" and where is None:
         where = min(run.differing(), default=None)

@@ -77,7 +77,7 @@ def _is_where(job: Job, verdict: Mapping[str, Any], named: frozenset[int]) -> bo
     not_called = [
         (group.name, rank.collectives[group.name] + 1) for rank in ranks for group in job.mesh.of(rank.number).values()
     ]
-    not_over = [(call.group, call.collective) for rank in ranks for one in rank.open for call in one.calls]
+    not_over = [(call.group, call.collective) for rank in ranks for one in rank.shown for call in one.calls]
     if at["op"] in ("send", "recv"):
         return any(f"({group}@" in at["group"] for group, _ in not_called)
     return any(_is(at, group, seq) for group, seq in (not_called if name == "missing" else not_over))

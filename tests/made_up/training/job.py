@@ -69,7 +69,7 @@ def _plan(random: Random) -> Plan:
     return Plan(
         steps=3, micro_batches=random.choice((2, 4)), layers=random.randint(1, 2), experts=experts,
         routed_by_host=experts and random.random() < 0.7, sharded=random.random() < 0.3,
-        batched=random.random() < 0.7,
+        batched=random.random() < 0.7, chunks=random.choice((1, 1, 2)), saved=random.random() < 0.3,
     )  # fmt: skip
 
 

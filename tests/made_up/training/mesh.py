@@ -14,6 +14,7 @@ MODEL = "MODEL_PARALLEL_GROUP"
 TENSOR = "TENSOR_MODEL_PARALLEL_GROUP"
 PIPELINE = "PIPELINE_MODEL_PARALLEL_GROUP"
 EMBEDDING = "EMBEDDING_GROUP"
+STAGE = "TENSOR_AND_DATA_PARALLEL_GROUP_WITH_CP"
 EXPERT = "EXPERT_MODEL_PARALLEL_GROUP"
 EXPERT_DATA = "EXPERT_DATA_PARALLEL_GROUP"
 
@@ -66,6 +67,8 @@ class Mesh:
                 if self.pipeline > 1:  # the first and the last stage hold the same embedding
                     yield EMBEDDING, tuple(self._rank(stage, replica, shard) for stage in (stages[0], stages[-1]))
         of_stage = self.tensor * self.data
+        for first in range(0, self.size, of_stage):
+            yield STAGE, tuple(range(first, first + of_stage))
         for first in range(0, self.size, self.expert):
             yield EXPERT, tuple(range(first, first + self.expert))
         for stage in stages:

@@ -13,7 +13,7 @@ from itertools import count
 from random import Random
 
 from tests.made_up.training.mesh import Mesh
-from tests.made_up.training.program import Await, Collective, Hang, HostSync, Message, Messages, Step, Stop
+from tests.made_up.training.program import Await, Collective, Fail, Hang, HostSync, Message, Messages, Step, Stop
 
 _BEGIN = 1_700_000_000_000_000_000
 
@@ -58,12 +58,14 @@ class Launch:
     batch: bool = False
     last: bool = False
     """Of its device, which does not come back from it."""
+    dead: bool = False
+    """Its device does nothing any more."""
     started: int | None = None
     ended: int | None = None
 
     @property
     def ready(self) -> bool:
-        return all(other.ended is not None for other in self.after)
+        return not self.dead and all(other.ended is not None for other in self.after)
 
     @property
     def met(self) -> bool:
@@ -89,6 +91,10 @@ class Rank:
     numbers: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     endless: Launch | None = None
     """What its device does not come out of."""
+    failed: bool = False
+    """Its device does nothing any more."""
+    noted: int | None = None
+    """Until when it is recorded what its device does; to the end where this is None."""
 
     @property
     def step(self) -> Step | None:
@@ -99,7 +105,23 @@ class Rank:
     def hangs(self) -> bool:
         """Whether its device has come to what it does not come out of, and nothing else is why it does not end."""
         launch = self.endless
-        return launch is not None and launch.started is not None and (launch.met or not launch.calls)
+        return self.failed or (launch is not None and launch.started is not None and (launch.met or not launch.calls))
+
+    def ended(self, launch: Launch) -> int | None:
+        """When, as far as it is recorded."""
+        return self._noted(launch.ended)
+
+    def started(self, launch: Launch) -> int | None:
+        """Likewise."""
+        return self._noted(launch.started)
+
+    def _noted(self, time: int | None) -> int | None:
+        return None if time is None or (self.noted is not None and time > self.noted) else time
+
+    @property
+    def shown(self) -> list[Launch]:
+        """Calls that are not over, as far as it is recorded."""
+        return [launch for launch in self.launches if launch.calls and self.ended(launch) is None]
 
 
 class Run:
@@ -159,18 +181,23 @@ class Run:
         match step:
             case None:
                 return False
-            case Stop(killed):
+            case Stop(killed, _, early):
                 if killed:
                     self._lose(rank)
+                if early and rank.noted is None:
+                    rank.noted = self._clock
                 return False
             case HostSync():
                 if rank.computed_after:
                     return False
             case Await(handle):
-                rank.computed_after.append(rank.handles[handle])
+                if handle in rank.handles:  # else what gives it was left out
+                    rank.computed_after.append(rank.handles[handle])
             case Hang():
                 rank.endless = self._launch(rank, None, tuple(rank.computed_after))
                 rank.computed_after.append(rank.endless)
+            case Fail(unnoted):
+                self._fail(rank, unnoted)
             case Collective() | Messages():
                 if len(rank.open) >= self._ahead:
                     return False
@@ -188,11 +215,18 @@ class Run:
                 call.meeting.launches.pop(rank.number, None)
         rank.open.clear()
 
+    def _fail(self, rank: Rank, unnoted: int) -> None:
+        rank.failed = True
+        ends = sorted({launch.ended for launch in rank.launches if launch.ended is not None})
+        rank.noted = ends[-1 - unnoted] if unnoted < len(ends) else _BEGIN
+        for launch in rank.open:
+            launch.dead, launch.started = True, None
+
     def _launch(self, rank: Rank, stream: Hashable, after: tuple[Launch, ...]) -> Launch:
         self._clock += self._random.randint(500, 20_000)
         if stream is not None and (tail := rank.tails.get(stream)) is not None and tail.ended is None:
             after = (*after, tail)
-        launch = Launch(after, self._clock)
+        launch = Launch(after, self._clock, dead=rank.failed)
         if stream is not None:
             rank.tails[stream] = launch
         rank.launches.append(launch)
@@ -217,11 +251,12 @@ class Run:
 
     def _all_messages(self, rank: Rank, step: Messages) -> None:
         after = tuple(rank.computed_after)
+        awaited = []
         if step.batched:
             rank.messages[step.group] += 1
             batch = self._launch(rank, step.group, after)
             batch.batch = True
-            rank.computed_after.append(batch)
+            awaited.append(batch)
         for message in step.messages:
             if step.batched:
                 launch = batch
@@ -229,8 +264,12 @@ class Run:
                 rank.messages[step.group] += 1
                 pair = frozenset((rank.number, message.peer))
                 launch = self._launch(rank, (step.group, pair), after)
-                rank.computed_after.append(launch)
+                awaited.append(launch)
             self._message(rank, launch, step.group, message)
+        if step.handle:
+            (rank.handles[step.handle],) = awaited
+        else:
+            rank.computed_after += awaited
 
     def _message(self, rank: Rank, launch: Launch, group: str, message: Message) -> None:
         """The nth that one sends to another meets the nth that the other receives from it."""

@@ -87,7 +87,9 @@ def test_messages_of_a_batch_do_not_wait_for_each_other_and_others_do() -> None:
 def plans() -> Iterator[Plan]:
     for batched in (True, False):
         for sharded in (True, False):
-            yield Plan(2, 4, 2, experts=True, routed_by_host=sharded, sharded=sharded, batched=batched)
+            yield Plan(2, 4, 2, experts=True, routed_by_host=sharded, sharded=sharded, batched=batched, saved=sharded)
+    for chunks in (2, 3):
+        yield Plan(2, 8, 1, experts=True, routed_by_host=True, sharded=False, batched=False, chunks=chunks)
 
 
 @pytest.mark.parametrize("plan", list(plans()))
@@ -103,5 +105,6 @@ def test_groups_are_those_of_megatron() -> None:
     found = {name: group.ranks for name, group in of.of(3).items()}
     assert found == {
         mesh.WORLD: (0, 1, 2, 3, 4, 5, 6, 7), mesh.DATA: (1, 3), mesh.MODEL: (2, 3, 6, 7), mesh.TENSOR: (2, 3),
-        mesh.PIPELINE: (3, 7), mesh.EMBEDDING: (3, 7), mesh.EXPERT: (0, 1, 2, 3),
+        mesh.PIPELINE: (3, 7), mesh.EMBEDDING: (3, 7), mesh.STAGE: (0, 1, 2, 3),
+        mesh.EXPERT: (0, 1, 2, 3),
     }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from tests.made_up.training import dumps
 from tests.made_up.training.faults import circle
 from tests.made_up.training.job import Job
+from tests.made_up.training.program import Stop
 from tests.made_up.training.streams import Launch
 
 _NOBODY: frozenset[int] = frozenset()
@@ -26,9 +27,11 @@ class Form:
     lost: Literal["", "culprit", "victim"] = ""
 
     def gone(self, job: Job) -> frozenset[int] | None:
-        """Whose dumps are not there; nothing where a job has no such form. Who is killed leaves none in any form."""
+        """Whose dumps are not there; nothing where a job has no such form. Who is killed or stopped from outside leaves
+        none in any form."""
         culprits = job.truth.culprits
-        killed = culprits if job.fault == "killed" else _NOBODY
+        steps = ((rank, job.run.ranks[rank].step) for rank in culprits)
+        killed = frozenset(rank for rank, step in steps if isinstance(step, Stop) and (step.killed or step.silent))
         if not self.lost:
             return killed
         some = sorted(culprits - killed if self.lost == "culprit" else set(range(job.mesh.size)) - culprits)
@@ -101,10 +104,13 @@ class _Sight:
     def _missing(self) -> Wanted:
         """A rank that stopped, and has calls under way that wait for another, looks like any victim of that one: it
         need not be named. Nor need one whose victims' dumps are all gone. Who was killed has left no dump, as one whose
-        dump is gone: those who miss it make it a suspect, and nobody can say more."""
+        dump is gone: those who miss it make it a suspect, and nobody can say more. An early dump shows calls as under
+        way that others are through."""
         missed = frozenset(rank for rank in self._truth.culprits if self._run.missers(rank) & self._seen)
         named = frozenset(rank for rank in missed & self._seen if not self._waits[rank])
         classes = frozenset(("missing",) if named else ("missing", "undecided"))
+        if any(self._is_behind(rank) for rank in named):
+            classes |= {"stuck"}
         less: Less = "" if named == self._truth.culprits else "waits itself" if self._all_seen else "no dump"
         return Wanted(classes, named, suspected=missed - self._seen, less=less)
 
@@ -132,19 +138,20 @@ class _Sight:
         return Wanted(frozenset(classes), shown, suspected=hidden, less="" if shown == self._truth.culprits else less)
 
     def _open(self, rank: int) -> list[Launch]:
-        return [launch for launch in self._run.ranks[rank].open if launch.calls]
+        return self._run.ranks[rank].shown
 
     def _is_behind(self, rank: int) -> bool:
         """Whether some that are seen are through what it has called, or have started it, which it has not. Of a batch
         of messages one end may be through before the other."""
+        mine = self._run.ranks[rank]
         ends = [
-            (launch, call.peer is None, end)
+            (launch, call.peer is None, end, self._run.ranks[other])
             for launch in self._open(rank)
             for call in launch.calls
             for other, end in call.meeting.launches.items() if other in self._seen
         ]  # fmt: skip
-        through = any(together and end.ended is not None for _, together, end in ends)
-        started = any(launch.started is None and end.started is not None for launch, _, end in ends)
+        through = any(together and other.ended(end) is not None for _, together, end, other in ends)
+        started = any(mine.started(launch) is None and other.started(end) is not None for launch, _, end, other in ends)
         return through or (self._starts and started)
 
     @property
