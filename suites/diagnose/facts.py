@@ -184,6 +184,8 @@ class Track:
     """All that a signature has must be the same on all ranks: calls that differ are at fault, ended or not."""
     failures_end: bool = False
     """A call that failed is told as one that ended."""
+    by_turns: bool = False
+    """Its status counts messages and collectives of the group by turns, so nothing is taken from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ May import: facts, people.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.facts import Call, Fact, Place, Seen, Signature, Track
@@ -34,6 +34,10 @@ class Standing:
     exact: bool = False
     """See Track."""
     latest: list[Call] = field(default_factory=list)
+    by_turns: bool = False
+    """See Track."""
+    untold: bool = False
+    """Nothing tells how far it has come."""
 
     @property
     def front(self) -> int | None:
@@ -88,12 +92,26 @@ def standings(facts: Iterable[Fact], people: People) -> Standings:
         _drop_met(of_group, people, messages[group])
         for standing in of_group.values():
             standing.pending.sort(key=lambda call: call.seq or 0)
-        # A status counts messages and collectives of a group by turns.
-        if any(call.state == "pending" for standing in of_group.values() for call in standing.messages):
-            for standing in of_group.values():
-                standing.completed = None
-                standing.enqueued = max((call.seq or 0 for call in standing.pending), default=None)
+    busy = {person for table in found.values() for person, one in table.items() if one.pending or one.messages}
+    for of_group in found.values():
+        if any(one.by_turns or _in_messages(one) for one in of_group.values()):
+            _without_numbers(of_group.values(), busy)
     return found
+
+
+def _in_messages(standing: Standing) -> bool:
+    return any(call.state == "pending" for call in standing.messages)
+
+
+def _without_numbers(standings: Iterable[Standing], busy: Set[int]) -> None:
+    """Of a group whose status counts messages and collectives by turns only what is recorded tells how far anybody has
+    come. Who has recorded nothing of it, and is in nothing else, has not come to what others are in."""
+    for standing in standings:
+        recorded = [call.seq or 0 for call in standing.pending]
+        if standing.by_turns and standing.enqueued is not None:
+            recorded.append(standing.enqueued)
+        standing.completed, standing.enqueued = None, max(recorded, default=None)
+        standing.untold = not recorded and not standing.history and standing.person in busy
 
 
 def telling(facts: Iterable[Fact], people: People) -> set[int]:
@@ -117,6 +135,7 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
     fresh.messages += [call for call in track.pending if call.peer is not None]
     fresh.history.update(track.history)
     fresh.exact = fresh.exact or track.exact
+    fresh.by_turns = fresh.by_turns or track.by_turns
     fresh.latest = [*fresh.latest, *track.latest][-_LATEST:]
     if fresh.pending and track.completed is None:
         last = max(call.seq or 0 for call in fresh.pending)

@@ -191,8 +191,13 @@ class _Dump:
                 # Several entries of one number are one coalesced call.
                 signature = self._signature(entry)
                 history[seq] = signature if seq not in history else Signature("coalesced")
-        # A status counts collectives and messages of a group by turns, so beside messages it tells nothing.
-        enqueued, started, completed = (None, None, None) if any(e.get("is_p2p") for e in entries) else status
+        enqueued, started, completed = status
+        # A status counts collectives and messages of a group by turns, so beside messages it tells nothing. Where none
+        # are under way, that more are over than were begun shows it. What is recorded tells the last collective too.
+        by_turns = any(e.get("is_p2p") for e in entries) or (enqueued or 0) < (completed or 0)
+        if by_turns:
+            last = max((natural(entry.get("collective_seq_id")) or 0 for entry in entries), default=0)
+            enqueued, started, completed = last or None, None, None
         return Track(
             self._who, self._place, key, enqueued, started, completed,
             pending=tuple(self._call(e, key) for e in open_ones[:_MOST_PENDING] if not self._batches.closes(e)),
@@ -200,6 +205,7 @@ class _Dump:
             history=tuple(sorted(history.items())),
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
             failures_end=any(e.get("retired") is True and e.get("state") != "completed" for e in entries),
+            by_turns=by_turns,
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:

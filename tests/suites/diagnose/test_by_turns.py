@@ -1,0 +1,45 @@
+"""Groups whose status counts messages and collectives by turns, as torch's does: its numbers are of either."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from suites.diagnose.offline import diagnose
+from suites.report import now
+from tests.made_up.flight_recorder import Entry, Group, Status, dump
+
+WORLD = Group("0", "default_pg", (0, 1, 2))
+PAIR = Group("1", "PAIR", (1, 2))
+
+
+def under_way(group: Group, number: int) -> Entry:
+    return Entry(
+        90 + number, group.name, "all_reduce", 10**15 + number, number, 0, number, [[4]], [[4]], "Float", "scheduled"
+    )
+
+
+def dumped(rank: int, statuses: Mapping[Group, Status], *entries: Entry) -> bytes:
+    groups = [group for group in (WORLD, PAIR) if rank in group.ranks]
+    told = {group.name: statuses.get(group, Status()) for group in groups}
+    return pickle.dumps(dump(groups, told, entries, "2.9", "nccl"), 2)
+
+
+@pytest.mark.parametrize(("others", "culprits"), [((), [2]), ((under_way(PAIR, 3),), [1])])
+def test_who_has_sent_more_messages_has_not_come_to_a_later_collective(
+    tmp_path: Path, others: tuple[Entry, ...], culprits: list[int]
+) -> None:
+    """All have last ended message 140, and rank 0 is in collective 19. Rank 2 is in nothing of that group: if it is in
+    another, to which rank 1 does not come, it may have been there."""
+    waits = {WORLD: Status(19, -1, 140)}
+    entered = under_way(WORLD, 19)
+    idle = {WORLD: Status(140, -1, 140), PAIR: Status(2, -1, 2)}
+    one = dumped(1, idle) if others else dumped(1, {**waits, PAIR: Status(2, -1, 2)}, entered)
+    two = dumped(2, {**idle, PAIR: Status(3 if others else 2, -1, 2)}, *others)
+    for rank, data in enumerate((dumped(0, waits, entered), one, two)):
+        (tmp_path / f"_dump_{rank}").write_bytes(data)
+    told = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert (told["class"], [one["rank"] for one in told["culprits"]]) == ("missing", culprits)
