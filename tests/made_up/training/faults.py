@@ -100,7 +100,7 @@ def _device_lost(random: Random, mesh: Mesh, programs: Programs) -> Fault | None
 
 def _other_operation(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
     def other(call: Collective) -> Collective:
-        return replace(call, op="_all_gather_base" if call.op == "all_reduce" else "all_reduce")
+        return replace(call, op="_all_gather_base" if call.op.startswith("all_reduce") else "all_reduce")
 
     return _differing(random, mesh, programs, lambda call: True, other)
 

@@ -65,11 +65,11 @@ def _mesh(random: Random) -> Mesh:
 
 
 def _plan(random: Random) -> Plan:
-    experts = random.random() < 0.7
+    experts, chunks = random.random() < 0.7, random.choice((1, 1, 2))
     return Plan(
         steps=3, micro_batches=random.choice((2, 4)), layers=random.randint(1, 2), experts=experts,
         routed_by_host=experts and random.random() < 0.7, sharded=random.random() < 0.3,
-        batched=random.random() < 0.7, chunks=random.choice((1, 1, 2)), saved=random.random() < 0.3,
+        batched=random.random() < 0.7 and chunks == 1, chunks=chunks, saved=random.random() < 0.3,
     )  # fmt: skip
 
 
