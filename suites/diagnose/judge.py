@@ -80,8 +80,9 @@ def _differing(case: Case, found: Mismatch) -> Verdict:
 
 
 def _rooted(case: Case) -> Verdict | None:
-    """Ranks that others wait for, and that wait for nobody."""
-    roots = case.ends.roots - case.unsure
+    """Ranks that others wait for, and that wait for nobody; and those who do not come out of what others are through,
+    whether anybody has come to wait for them or not."""
+    roots = (case.ends.roots | case.waits.alone) - case.unsure
     return blamed(case, roots, case.waits.sure, "likely") if roots and not _told_better(case, roots) else None
 
 

@@ -95,7 +95,7 @@ def standings(facts: Iterable[Fact], people: People) -> Standings:
     busy = {person for table in found.values() for person, one in table.items() if one.pending or one.messages}
     for of_group in found.values():
         if any(one.by_turns or _in_messages(one) for one in of_group.values()):
-            _without_numbers(of_group.values(), busy)
+            _without_numbers(list(of_group.values()), busy)
     return found
 
 
@@ -103,15 +103,29 @@ def _in_messages(standing: Standing) -> bool:
     return any(call.state == "pending" for call in standing.messages)
 
 
-def _without_numbers(standings: Iterable[Standing], busy: Set[int]) -> None:
+def _without_numbers(standings: Sequence[Standing], busy: Set[int]) -> None:
     """Of a group whose status counts messages and collectives by turns only what is recorded tells how far anybody has
-    come. Who has recorded nothing of it, and is in nothing else, has not come to what others are in."""
+    come. Who has recorded nothing of it, and is in nothing else, has not come to what others are in.
+
+    A number that may be of a collective is taken for one where more have such than are in one: it is few that hang."""
+    recorded = {one.person: _recorded(one) for one in standings}
+    last = max((max(of) for of in recorded.values() if of), default=0)
+    through = [
+        one for one in standings if not recorded[one.person] and not one.history and 0 < (one.completed or 0) <= last
+    ]
+    if len(through) < sum(bool(one.pending) for one in standings):
+        through.clear()
     for standing in standings:
-        recorded = [call.seq or 0 for call in standing.pending]
-        if standing.by_turns and standing.enqueued is not None:
-            recorded.append(standing.enqueued)
-        standing.completed, standing.enqueued = None, max(recorded, default=None)
-        standing.untold = not recorded and not standing.history and standing.person in busy
+        if standing not in through:
+            mine = recorded[standing.person]
+            standing.completed, standing.enqueued = None, max(mine, default=None)
+            standing.untold = not mine and not standing.history and standing.person in busy
+
+
+def _recorded(standing: Standing) -> list[int]:
+    """Numbers of collectives of one whose status tells nothing."""
+    told = [standing.enqueued] if standing.by_turns and standing.enqueued is not None else []
+    return [*(call.seq or 0 for call in standing.pending), *told]
 
 
 def telling(facts: Iterable[Fact], people: People) -> set[int]:

@@ -193,8 +193,9 @@ class _Dump:
                 history[seq] = signature if seq not in history else Signature("coalesced")
         enqueued, started, completed = status
         # A status counts collectives and messages of a group by turns, so beside messages it tells nothing. Where none
-        # are under way, that more are over than were begun shows it. What is recorded tells the last collective too.
-        by_turns = any(e.get("is_p2p") for e in entries) or (enqueued or 0) < (completed or 0)
+        # are under way, that more are over than can be shows it. What is recorded tells the last collective too.
+        most = min((natural(e.get("collective_seq_id")) or 0 for e in open_ones), default=(enqueued or 0) + 1) - 1
+        by_turns = any(e.get("is_p2p") for e in entries) or min(most, enqueued or 0) < (completed or 0)
         if by_turns:
             last = max((natural(entry.get("collective_seq_id")) or 0 for entry in entries), default=0)
             enqueued, started, completed = last or None, None, None

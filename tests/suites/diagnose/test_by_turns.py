@@ -43,3 +43,24 @@ def test_who_has_sent_more_messages_has_not_come_to_a_later_collective(
         (tmp_path / f"_dump_{rank}").write_bytes(data)
     told = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
     assert (told["class"], [one["rank"] for one in told["culprits"]]) == ("missing", culprits)
+
+
+def verdict_of(folder: Path, *dumps: bytes) -> tuple[str, list[int]]:
+    for rank, data in enumerate(dumps):
+        (folder / f"_dump_{rank}").write_bytes(data)
+    told = diagnose([str(folder)], ["opsdist"], now()).record()["verdict"]
+    return told["class"], [one["rank"] for one in told["culprits"]]
+
+
+def test_what_is_under_way_cannot_be_over_so_the_status_is_of_messages(tmp_path: Path) -> None:
+    """All have ended their second message. Ranks 0 and 1 are in the second collective, and rank 2 is not."""
+    waiting = dumped(0, {WORLD: Status(2, -1, 2)}, under_way(WORLD, 2))
+    other = dumped(1, {WORLD: Status(2, -1, 2)}, under_way(WORLD, 2))
+    assert verdict_of(tmp_path, waiting, other, dumped(2, {WORLD: Status(2, -1, 2)})) == ("missing", [2])
+
+
+def test_a_number_that_most_have_may_be_of_the_collective_that_one_does_not_come_out_of(tmp_path: Path) -> None:
+    """Nobody has come to wait for rank 0, whose status tells its last message."""
+    behind = dumped(0, {WORLD: Status(2, -1, 8)}, under_way(WORLD, 2))
+    through = (dumped(rank, {WORLD: Status(2, -1, 2)}) for rank in (1, 2))
+    assert verdict_of(tmp_path, behind, *through) == ("stuck", [0])
