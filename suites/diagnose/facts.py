@@ -8,7 +8,7 @@ May import: the standard library.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -159,6 +159,8 @@ class Call:
     """Where in its plan it stands, in words."""
     batch: int | None = None
     """Number, in its group, of what was handed over at once: messages of one batch do not wait for each other."""
+    nth: int | None = None
+    """Of the messages this way between these two, where all of them are recorded. It meets the other end's nth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,8 @@ class Track:
     """A call that failed is told as one that ended."""
     by_turns: bool = False
     """Its status counts messages and collectives of the group by turns, so nothing is taken from it."""
+    messages: Mapping[tuple[int, bool], int] | None = None
+    """How many it has begun, by the other end's rank in the group and `peer_sends`; where all are recorded."""
 
 
 @dataclass(frozen=True, slots=True)

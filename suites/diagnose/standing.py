@@ -36,6 +36,8 @@ class Standing:
     latest: list[Call] = field(default_factory=list)
     by_turns: bool = False
     """See Track."""
+    begun: Mapping[tuple[int, bool], int] | None = None
+    """See Track.messages."""
     untold: bool = False
     """Nothing tells how far it has come."""
 
@@ -150,6 +152,7 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
     fresh.history.update(track.history)
     fresh.exact = fresh.exact or track.exact
     fresh.by_turns = fresh.by_turns or track.by_turns
+    fresh.begun = track.messages
     fresh.latest = [*fresh.latest, *track.latest][-_LATEST:]
     if fresh.pending and track.completed is None:
         last = max(call.seq or 0 for call in fresh.pending)

@@ -26,6 +26,8 @@ SYNCHRONISING = frozenset(
 """Nobody comes out of these before all have come in."""
 MISSED = "a watcher misses it"
 """Why somebody is waited for, where one who sees all tells that it is not there."""
+PASSED_OR_NOT = "has not come to the other end"
+"""Why somebody is waited for in a message. It may have come and gone before: what is over need not be recorded."""
 COLLECTIVES = SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 
@@ -40,7 +42,8 @@ class Waits:
     failed: frozenset[int] = frozenset()
     """They may have left their last call because it failed."""
     alone: frozenset[int] = frozenset()
-    """They do not come out of a call that all others of its group may leave, as all have been in it."""
+    """They do not come out of a call that all others of its group may leave, as all have been in it, or out of messages
+    whose other ends are over."""
 
     @property
     def waiters(self) -> set[int]:
@@ -65,7 +68,7 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
             came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
     _watched([fact for fact in facts if isinstance(fact, Absent)], people, came, found)
     halted = {people.number(fact.who, fact.place.file) for fact in facts if isinstance(fact, Trouble) and _halts(fact)}
-    found.alone = _left_alone(facts, table)
+    found.alone |= _left_alone(facts, table)
     halted |= found.alone
     for kind in (found.sure, found.unseen, found.glimpsed):
         kind[:] = [replace(wait, waiters=left) for wait in kind if (left := wait.waiters - halted)]
@@ -192,17 +195,26 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
             first = standing.messages[0] if standing.messages else None
             if first is None or oldest.get(person) is not first:
                 continue
-            for call in (one for one in standing.messages if _together(one, first)):
+            at_once, over = [one for one in standing.messages if _together(one, first)], 0
+            for call in at_once:
                 peer = people.number(call.peer) if call.peer is not None else None
                 if peer is None or peer == person or peer in moving:
                     continue
-                answer = _answer(call, person, peer, standings, people)
+                begun = _begun(call, person, standings.get(peer), people)
+                answer = _answer(call, person, peer, standings, people) if begun is not False else None
+                if begun and answer is None:
+                    over += 1
+                    continue
                 head = oldest.get(peer)
                 if answer is not None and (head is None or _together(head, answer)):
                     continue
-                why = "has not come to the other end" if answer is None else "is held up before it"
+                why = "is held up before it"
+                if answer is None:
+                    why = "has not come to this one" if begun is False else PASSED_OR_NOT
                 where = found.sure if peer in telling or answer is not None else found.unseen
                 where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
+            if over == len(at_once):
+                found.alone |= {person}
 
 
 def _together(one: Call, other: Call) -> bool:
@@ -214,9 +226,19 @@ def _answer(call: Call, person: int, peer: int, standings: Mapping[int, Standing
     """The other end of a message, where it was begun."""
     other = standings.get(peer)
     for candidate in other.messages if other else ():
-        if candidate.peer_sends != call.peer_sends and candidate.peer and people.number(candidate.peer) == person:
+        same = None in (candidate.nth, call.nth) or candidate.nth == call.nth
+        other_way = candidate.peer_sends != call.peer_sends
+        if same and other_way and candidate.peer and people.number(candidate.peer) == person:
             return candidate
     return None
+
+
+def _begun(call: Call, person: int, other: Standing | None, people: People) -> bool | None:
+    """Whether the other end was begun, where all messages of both are recorded."""
+    everybody = people.members(call.group) or ()
+    if call.nth is None or other is None or other.begun is None or person not in everybody:
+        return None
+    return other.begun.get((everybody.index(person), not call.peer_sends), 0) >= call.nth
 
 
 def order_waits(table: Standings, people: People) -> list[Wait]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from suites.diagnose.evidence import shapes
 from suites.diagnose.evidence.batches import Batches, Entry, ended, group_name
+from suites.diagnose.evidence.fr_messages import PEERS, called, numbered
 from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
 from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
 from suites.diagnose.evidence.source import Source
@@ -28,7 +29,6 @@ _LARGEST = 1 << 30
 _MOST_PENDING = 64
 _LATEST = 32
 _KEYS = (b"pg_config", b"entries", b"pg_status", b"comm_lib_version")
-_PEERS = re.compile(r"(?P<way>send|recv)\s+(?P<own>\d+)\s*(?:->|<-)\s*(?P<peer>\d+)")
 _TORCH = re.compile(r"/torch(?:_npu)?/|/(?:typing_extensions|contextlib|functools)\.py$")
 """In the path of a file of torch's own, or of what wraps its functions; folders of users are called torchtitan, or
 torch_jobs."""
@@ -99,6 +99,7 @@ class _Dump:
         self._status = mapping(dump.get("pg_status"))
         self._entries = mappings(dump.get("entries"))
         self._batches = Batches(self._entries)
+        self._messages = numbered(self._entries)
         self._members = {name: _ranks(config.get("ranks")) for name, config in self._configs.items()}
         self._signatures: dict[tuple[Any, ...], Signature] = {}
         self._who = Who()
@@ -133,7 +134,7 @@ class _Dump:
         """Where the name of the file does not tell: by a message's own end, or as the only one in all of its groups;
         else by the number that the name ends in, where that is one of them."""
         for entry in self._entries:
-            found = _PEERS.search(_called(entry))
+            found = PEERS.search(called(entry))
             ranks = self._members.get(group_name(entry), ())
             if found and int(found["own"]) < len(ranks):
                 return ranks[int(found["own"])]
@@ -158,7 +159,7 @@ class _Dump:
     def _heads(self, entries: Iterable[Entry]) -> int | None:
         """How many a group has whose members no status lists, as with gloo: what all of its calls agree on."""
         told = {
-            shapes.members(operation(_called(entry)), entry.get("input_sizes"), entry.get("output_sizes"))
+            shapes.members(operation(called(entry)), entry.get("input_sizes"), entry.get("output_sizes"))
             for entry in entries
         } - {None}
         return told.pop() if len(told) == 1 else None
@@ -206,19 +207,19 @@ class _Dump:
             history=tuple(sorted(history.items())),
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
             failures_end=any(e.get("retired") is True and e.get("state") != "completed" for e in entries),
-            by_turns=by_turns,
+            by_turns=by_turns, messages=None if self._messages is None else self._messages.counts(name),
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:
         peer, sends = None, False
-        if found := _PEERS.search(_called(entry)):
+        if found := PEERS.search(called(entry)):
             peer, sends = Who(group=key, group_rank=int(found["peer"])), found["way"] == "send"
         seq = natural(entry.get("p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"))
         return Call(
             self._who, self._place, key, None if peer else seq, self._signature(entry), self._state(entry), peer, sends,
             _frame(entry), _seconds(entry.get("time_created_ns")),
             _seconds(entry.get("time_discovered_completed_ns")),
-            batch=self._batches.number(entry),
+            batch=self._batches.number(entry), nth=self._messages.nth(entry) if self._messages and peer else None,
         )  # fmt: skip
 
     def _state(self, entry: Entry) -> State:
@@ -227,7 +228,7 @@ class _Dump:
     def _signature(self, entry: Entry) -> Signature:
         """Interned, since a dump has thousands of calls of few kinds."""
         sizes, dtypes = entry.get("input_sizes"), entry.get("input_dtypes")
-        outputs, op = entry.get("output_sizes"), operation(_called(entry).partition(" ")[0])
+        outputs, op = entry.get("output_sizes"), operation(called(entry).partition(" ")[0])
         key = (op, repr(sizes), repr(outputs), repr(dtypes))
         if (known := self._signatures.get(key)) is not None:
             return known
@@ -260,14 +261,6 @@ def _group_title(entry: Entry) -> str:
     group = entry.get("process_group")
     title = word(group[1]) if isinstance(group, tuple | list) and len(group) > 1 else ""
     return title if title != "undefined" else ""
-
-
-def _called(entry: Entry) -> str:
-    """`all_reduce`, `send 0->1`: without the back-end's name."""
-    name = str(entry.get("profiling_name") or "")
-    if not name:  # torch_npu has it in the innermost frame
-        name = next((str(frame.get("name", "")) for frame in mappings(entry.get("frames"))), "")
-    return name.partition(":")[2] or name
 
 
 def _frame(entry: Entry) -> str | None:

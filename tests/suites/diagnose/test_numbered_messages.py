@@ -1,0 +1,73 @@
+"""Messages of which all are recorded: the nth that one sends meets the nth that the other receives."""
+
+from __future__ import annotations
+
+import pytest
+
+from suites.diagnose.evidence.fr_messages import numbered
+from suites.diagnose.facts import Call, Place, Signature, Track, Who
+from suites.diagnose.verdict import Verdict
+from tests.suites.diagnose.telling import group, verdict
+
+
+def message(rank: int, way: str, peer: int, nth: int, at: float) -> Call:
+    to = Who(group="p", group_rank=peer)
+    return Call(
+        Who(rank), Place(f"{rank}.dump"), "p", None, Signature(way), "pending", to, way == "send", entered=at, nth=nth
+    )
+
+
+def recorded(rank: int, begun: dict[tuple[int, bool], int] | None, *pending: Call) -> Track:
+    return Track(Who(rank), Place(f"{rank}.dump"), "p", pending=pending, by_turns=True, messages=begun)
+
+
+def waits_in(of: str, rank: int, seq: int, at: float) -> Track:
+    call = Call(Who(rank), Place(f"{rank}.dump"), of, seq, Signature("allreduce"), "pending", entered=at)
+    return Track(Who(rank), Place(f"{rank}.dump"), of, seq, None, seq - 1, (call,))
+
+
+def test_a_later_message_is_not_the_other_end_of_one_that_was_left_out() -> None:
+    """Rank 0 left out its fourth send, so that its fourth is what rank 1 takes for it, and rank 1 waits for a fifth."""
+    told = verdict(
+        group("p", 0, 1), group("w", 0, 1),
+        recorded(0, {(1, True): 4, (1, False): 5}, message(0, "recv", 1, 5, 2.0)),
+        recorded(1, {(0, True): 5, (0, False): 5}, message(1, "recv", 0, 5, 1.0), message(1, "send", 0, 5, 3.0)),
+        telling=2,
+    )  # fmt: skip
+    assert (told.name, told.culprits) == ("cycle", {0, 1})
+
+
+def behind(nth: int, *, counted: bool = True, heard: int = 3) -> Verdict:
+    """Rank 0 is in a message that rank 1 has sent so often, and rank 1 waits for it in w. Of rank 2, which rank 0
+    comes to after that, nothing may be heard."""
+    tracks = [
+        recorded(0, {(1, False): 3} if counted else None, message(0, "recv", 1, 3, 1.0)),
+        waits_in("q", 0, 7, 2.0), Track(Who(0), Place("0.dump"), "w", 4, None, 4),
+        recorded(1, {(0, True): nth} if counted else None), waits_in("w", 1, 5, 9.0),
+        *(waits_in("q", rank, 7, 9.0) for rank in range(2, heard)),
+    ]  # fmt: skip
+    return verdict(group("p", 0, 1), group("w", 0, 1), group("q", 0, 2), *tracks, telling=heard)
+
+
+def test_who_does_not_come_out_of_a_message_whose_other_end_is_over_is_stuck() -> None:
+    assert (behind(3).name, behind(3).culprits) == ("stuck", {0})
+    assert (behind(2).name, behind(2).culprits) == ("cycle", {0, 1})
+
+
+def test_a_circle_through_a_message_that_may_be_over_is_none_where_somebody_is_not_heard() -> None:
+    told = behind(3, counted=False, heard=2)
+    assert (told.name, told.culprits, told.suspects) == ("undecided", frozenset(), {0, 1, 2})
+
+
+@pytest.mark.parametrize(("first", "known"), [(0, True), (1, False)])
+def test_messages_are_numbered_where_none_is_lost(first: int, known: bool) -> None:
+    names = ["nccl:send 0->1", "nccl:recv 0<-1", "nccl:all_reduce", "nccl:send 0->1"]
+    entries = [
+        {"record_id": first + index, "process_group": ("4", "p"), "profiling_name": name}
+        for index, name in enumerate(names)
+    ]
+    found = numbered(entries)
+    assert (found is not None) is known
+    if found is not None:
+        assert [found.nth(entry) for entry in entries] == [1, 1, None, 2]
+        assert found.counts("4") == {(1, True): 2, (1, False): 1}
