@@ -115,7 +115,7 @@ def _without_numbers(standings: Sequence[Standing], busy: Set[int]) -> None:
     through = [
         one for one in standings if not recorded[one.person] and not one.history and 0 < (one.completed or 0) <= last
     ]
-    if len(through) < sum(bool(one.pending) for one in standings):
+    if len(through) <= sum(bool(one.pending) for one in standings):
         through.clear()
     for standing in standings:
         if standing not in through:

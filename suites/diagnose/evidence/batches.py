@@ -38,9 +38,11 @@ class Batches:
 
     def through(self, group: str, entries: Sequence[Entry], completed: int | None) -> None:
         """What the status of a group says that it has last completed. Collectives and messages are counted apart, so it
-        is the number of a message where there have not been so many collectives."""
+        is the number of a message where there have not been so many collectives. Where that one is not there any more
+        each message has a state of its own, and they may end in another order."""
         collectives = max((natural(entry.get("collective_seq_id")) or 0 for entry in entries), default=0)
-        if completed is not None and completed > collectives:
+        kept = any(entry.get("is_p2p") and natural(entry.get("p2p_seq_id")) == completed for entry in entries)
+        if completed is not None and completed > collectives and kept:
             self._through[group] = completed
 
     def number(self, entry: Entry) -> int | None:

@@ -150,6 +150,13 @@ def test_what_a_status_says_of_messages_counts_where_it_cannot_be_of_collectives
     assert len(track.pending) == left
 
 
+def test_messages_that_are_no_batches_may_end_in_another_order() -> None:
+    """The third has ended, and was left out."""
+    dump = singly(0, 3)
+    dump["entries"] = [entry for entry in dump["entries"] if entry["p2p_seq_id"] != 3]
+    assert len(tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"].pending) == 3
+
+
 @pytest.mark.parametrize("active_only", [False, True])
 def test_who_is_a_batch_behind_is_missing(tmp_path: Path, active_only: bool) -> None:
     """Both send first; in one batch that holds up nobody."""
