@@ -12,7 +12,7 @@ from suites.diagnose.case import Case
 from suites.diagnose.graph import Wait, ends, reaching
 from suites.diagnose.holding import decisive_call, held_in
 from suites.diagnose.verdict import At, Verdict
-from suites.diagnose.waits import COLLECTIVES, MISSED, PASSED_OR_NOT, order_waits
+from suites.diagnose.waits import ASIDE, COLLECTIVES, MISSED, PASSED_OR_NOT, order_waits
 from suites.diagnose.words import call, everybody, verb
 
 
@@ -37,7 +37,10 @@ def _one_collective(circle: frozenset[int], edges: Sequence[Wait]) -> bool:
 
 def _may_be_open(case: Case, cycle: frozenset[int], inner: Sequence[Wait]) -> bool:
     """Whether one of a circle is in a message, as far as its recording tells, and in something else that one comes to
-    of whom there is no evidence: it may be that, and the other end may have the message behind itself."""
+    of whom there is no evidence: it may be that, and the other end may have the message behind itself. Or whether all
+    have begun what is waited for, in streams that need not wait for each other."""
+    if all(wait.why == ASIDE for wait in inner):
+        return True
     in_messages = {waiter for wait in inner if wait.why == PASSED_OR_NOT for waiter in wait.waiters & cycle}
     return any(wait.waiters & in_messages and wait.waited - cycle for wait in case.waits.unseen)
 
@@ -47,8 +50,8 @@ def _cycle(case: Case, cycle: frozenset[int], edges: Sequence[Wait]) -> Verdict:
     if _may_be_open(case, cycle, inner):
         return Verdict(
             "undecided", "hypothesis",
-            f"{everybody(case.people, cycle)} seem to wait for each other in a circle, and what shows it may be old: "
-            f"there is no evidence of {everybody(case.people, case.unseen)}",
+            f"{everybody(case.people, cycle)} seem to wait for each other in messages, and these may be over, or go on "
+            "side by side",
             suspects=cycle | case.unseen, waiting=frozenset(reaching(cycle, edges)),
             at=decisive_call(case, cycle, inner), waits=edges,
         )  # fmt: skip

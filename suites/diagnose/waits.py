@@ -28,6 +28,8 @@ MISSED = "a watcher misses it"
 """Why somebody is waited for, where one who sees all tells that it is not there."""
 PASSED_OR_NOT = "has not come to the other end"
 """Why somebody is waited for in a message. It may have come and gone before: what is over need not be recorded."""
+ASIDE = "may be held up before it"
+"""Why, where the other end is begun, and before it another message of another pair: those have streams of their own."""
 COLLECTIVES = SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 
@@ -42,8 +44,7 @@ class Waits:
     failed: frozenset[int] = frozenset()
     """They may have left their last call because it failed."""
     alone: frozenset[int] = frozenset()
-    """They do not come out of a call that all others of its group may leave, as all have been in it, or out of messages
-    whose other ends are over."""
+    """They do not come out of a call that all others of its group may leave, as all have been in it."""
 
     @property
     def waiters(self) -> set[int]:
@@ -195,26 +196,29 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
             first = standing.messages[0] if standing.messages else None
             if first is None or oldest.get(person) is not first:
                 continue
-            at_once, over = [one for one in standing.messages if _together(one, first)], 0
-            for call in at_once:
+            for call in (one for one in standing.messages if _together(one, first)):
                 peer = people.number(call.peer) if call.peer is not None else None
                 if peer is None or peer == person or peer in moving:
                     continue
                 begun = _begun(call, person, standings.get(peer), people)
                 answer = _answer(call, person, peer, standings, people) if begun is not False else None
-                if begun and answer is None:
-                    over += 1
-                    continue
                 head = oldest.get(peer)
                 if answer is not None and (head is None or _together(head, answer)):
                     continue
-                why = "is held up before it"
+                why = (
+                    ASIDE
+                    if answer is not None and head is not None and _aside(head, answer)
+                    else "is held up before it"
+                )
                 if answer is None:
                     why = "has not come to this one" if begun is False else PASSED_OR_NOT
                 where = found.sure if peer in telling or answer is not None else found.unseen
                 where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
-            if over == len(at_once):
-                found.alone |= {person}
+
+
+def _aside(head: Call, answer: Call) -> bool:
+    """Whether both are messages, of different pairs or groups."""
+    return head.peer is not None and (head.group, head.peer) != (answer.group, answer.peer)
 
 
 def _together(one: Call, other: Call) -> bool:

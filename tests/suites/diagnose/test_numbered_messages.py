@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from suites.diagnose.evidence.fr_messages import numbered
@@ -38,8 +40,8 @@ def test_a_later_message_is_not_the_other_end_of_one_that_was_left_out() -> None
 
 
 def behind(nth: int, *, counted: bool = True, heard: int = 3) -> Verdict:
-    """Rank 0 is in a message that rank 1 has sent so often, and rank 1 waits for it in w. Of rank 2, which rank 0
-    comes to after that, nothing may be heard."""
+    """Rank 0 is in its third message, of which rank 1 has sent so many, and rank 1 waits for it in w. Of rank 2, which
+    rank 0 comes to after that, nothing may be heard."""
     tracks = [
         recorded(0, {(1, False): 3} if counted else None, message(0, "recv", 1, 3, 1.0)),
         waits_in("q", 0, 7, 2.0), Track(Who(0), Place("0.dump"), "w", 4, None, 4),
@@ -47,11 +49,6 @@ def behind(nth: int, *, counted: bool = True, heard: int = 3) -> Verdict:
         *(waits_in("q", rank, 7, 9.0) for rank in range(2, heard)),
     ]  # fmt: skip
     return verdict(group("p", 0, 1), group("w", 0, 1), group("q", 0, 2), *tracks, telling=heard)
-
-
-def test_who_does_not_come_out_of_a_message_whose_other_end_is_over_is_stuck() -> None:
-    assert (behind(3).name, behind(3).culprits) == ("stuck", {0})
-    assert (behind(2).name, behind(2).culprits) == ("cycle", {0, 1})
 
 
 def test_a_circle_through_a_message_that_may_be_over_is_none_where_somebody_is_not_heard() -> None:
@@ -71,3 +68,23 @@ def test_messages_are_numbered_where_none_is_lost(first: int, known: bool) -> No
     if found is not None:
         assert [found.nth(entry) for entry in entries] == [1, 1, None, 2]
         assert found.counts("4") == {(1, True): 2, (1, False): 1}
+
+
+@pytest.mark.parametrize(("aside", "name"), [(True, "undecided"), (False, "cycle")])
+def test_messages_of_two_groups_need_not_wait_for_each_other(aside: bool, name: str) -> None:
+    """Both have sent, and receive: what each sends goes through a group of its own."""
+    ways = {0: "p", 1: "q" if aside else "p"}
+
+    def through(rank: int, way: str, at: float) -> Call:
+        of = ways[rank if way == "send" else 1 - rank]
+        made = message(rank, way, 1 - rank, 1, at)
+        return replace(made, group=of, peer=Who(group=of, group_rank=1 - rank), nth=None)
+
+    tracks = [
+        Track(Who(rank), Place(f"{rank}.dump"), of, by_turns=True, pending=[c for c in calls if c.group == of])
+        for rank in (0, 1)
+        for calls in [[through(rank, "send", 1.0), through(rank, "recv", 2.0)]]
+        for of in dict.fromkeys(ways.values())
+    ]
+    told = verdict(group("p", 0, 1), group("q", 0, 1), *tracks, telling=2)
+    assert (told.name, told.culprits) == (name, frozenset() if aside else {0, 1})
