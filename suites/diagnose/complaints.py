@@ -29,7 +29,8 @@ from suites.diagnose.people import People
 _CONSEQUENCE = re.compile(
     r"time[d ]?.?out|timeout|watchdog|remote ?error|closed by (?:remote )?peer|connection (?:was )?(?:reset|closed)|"
     r"broken pipe|aborted|DistBackendError|NCCL communicator was aborted|ERR\d{5}|ChildFailedError|"
-    r"failed to pass monitoredBarrier|mismatch between collectives|socket",
+    r"failed to pass monitoredBarrier|mismatch between collectives|socket|"
+    r"CheckpointException ranks",
     re.IGNORECASE,
 )
 """In the words of an exception: others are why."""
@@ -43,6 +44,8 @@ _OF_SERVICES = re.compile(
     r"^(?:requests|urllib3?|http|httpx|httpcore|aiohttp|huggingface_hub|botocore|boto3|openai|google|azure|fsspec)\."
 )
 """Libraries whose peers are servers, and no ranks."""
+_OF_NAMES = re.compile(r"(?:^|\.)(?:gaierror|herror)$")
+"""A name that its own host could not look up."""
 _OF_PYTHON = re.compile(r"(?:^|\.)(?:TimeoutError|timeout|BrokenPipeError|Connection\w{0,20}Error)$")
 _AMONG_RANKS = re.compile(
     r"torch|multiproc|\bray\b|vllm|sglang|deepspeed|megatron|verl|horovod|mpi4py|asyncio|concurrent|zmq|rpc|[cg]loo",
@@ -134,7 +137,7 @@ def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
 
 def _is_own(fact: Raised) -> bool:
     """Whether an exception that tells of a time-out or of a connection has nothing to do with other ranks."""
-    if fact.error in _PROGRAMS or _OF_SERVICES.match(fact.error):
+    if fact.error in _PROGRAMS or _OF_SERVICES.match(fact.error) or _OF_NAMES.search(fact.error):
         return True
     among_ranks = any(_AMONG_RANKS.search(frame.file) for frame in fact.frames)
     return bool(fact.frames) and not among_ranks and _OF_PYTHON.search(fact.error) is not None

@@ -15,11 +15,17 @@ from suites.diagnose.evidence.records import begins
 from suites.diagnose.facts import NOBODY, Fact, Frame, Place, Raised, Who
 
 _BEGINS = "Traceback (most recent call last):"
+_OF_RANK = re.compile(r"\(RANK (?P<rank>\d{1,7})\)\s*$")
+"""Of whom it is, where torch.distributed.checkpoint tells all ranks what some of them have raised."""
 _OF_GROUP = "Exception Group Traceback"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _BAR = re.compile(r"^\s*[+|][ -]?[+|-]*\s?")
 _FRAME = re.compile(r'^\s{0,40}File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9})(?:, in (?P<function>.{1,300}))?$')
-_ERROR = re.compile(r"^(?P<error>(?:[A-Za-z_]\w{0,60}\.){0,12}[A-Z_]\w{0,100})(?:: (?P<message>.*)|:?\s*)$")
+_ERROR = re.compile(
+    r"^(?P<error>(?:[A-Za-z_]\w{0,60}\.){0,12}[A-Z_]\w{0,100}|(?:[a-z_]\w{0,60}\.){1,12}(?:\w{0,60}error|timeout))"
+    r"(?:: (?P<message>.*)|:?\s*)$"
+)
+"""Some modules of Python name theirs with small letters: `socket.gaierror`, `struct.error`."""
 _GOES_ON = re.compile(r"^\s{0,40}(?:\| {1,40})?[A-Za-z\d'\"(]")
 _LAUNCHER = re.compile(r"^(?:srun|slurmstepd|mpirun|mpiexec|prterun|prte|pdsh@[\w.-]{1,99})\b")
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<error>[^']{1,200})'")
@@ -42,6 +48,8 @@ class _Open:
     of_group: bool
     follows: bool
     """From an exception that was given already."""
+    of: Who = NOBODY
+    """Who raised it, where that is another than who tells it."""
     frames: list[Frame] = field(default_factory=list)
     others: int = 0
     error: str = ""
@@ -77,7 +85,9 @@ class Tracebacks:
         elif _BEGINS in line.text:
             yield from self._close(line.who)
             self._last = line.who
-            self._open[line.who] = _Open(_OF_GROUP in line.text, line.who in self._follows)
+            told = _OF_RANK.search(line.text)
+            of = Who(rank=int(told["rank"])) if told else NOBODY
+            self._open[line.who] = _Open(_OF_GROUP in line.text, line.who in self._follows, of)
             self._follows.discard(line.who)
         elif found := _THROWN.search(line.text[:_MESSAGE]):
             yield from self._close(line.who)
@@ -98,7 +108,8 @@ class Tracebacks:
             if done.error.endswith("ProcessRaisedException"):
                 return  # of the parent: what its child has raised follows
             message = "\n".join(done.message).strip()
-            yield Raised(speaker, done.place, done.error, message, tuple(reversed(done.frames)))
+            who = speaker if done.of == NOBODY else done.of
+            yield Raised(who, done.place, done.error, message, tuple(reversed(done.frames)))
 
 
 def _goes_on(within: _Open, line: Line) -> bool:

@@ -118,3 +118,13 @@ def test_what_nobody_catches_in_cxx_is_raised_with_its_name() -> None:
 )
 def test_what_only_repeats_what_a_library_said_is_not(text: str) -> None:
     assert not raised(f"terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  {text}\n")
+
+
+def test_a_checkpoint_tells_all_ranks_who_has_raised() -> None:
+    text = _FIRST.replace("call last):", "call last): (RANK 4)")
+    assert [fact.who for fact in only(fed(tracebacks.Tracebacks(), text, who=Who(rank=0)), Raised)] == [Who(rank=4)]
+
+
+def test_names_of_exceptions_in_small_letters() -> None:
+    text = _FIRST.replace("KeyError: 'part-7'", "socket.gaierror: [Errno -2] Name or service not known")
+    assert [fact.error for fact in only(fed(tracebacks.Tracebacks(), text), Raised)] == ["socket.gaierror"]
