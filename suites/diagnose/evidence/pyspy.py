@@ -24,7 +24,11 @@ _MAIN = "MainThread"
 _HEADER = re.compile(r"^=+ *pid (?P<pid>\d{1,9})(?: +rank (?P<rank>\d{1,9}))?\b")
 _PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}): (?P<command>.*)")
 _PARENT = re.compile(r"^\s{0,20}Parent Process \d{1,9}: (?P<command>.*)")
-_OWN_RANK = re.compile(r" --rank[ =](?P<rank>\d{1,9})\b")
+_OWN_RANKS = (
+    re.compile(r" --rank[ =](?P<rank>\d{1,9})\b"),
+    # of one tensor parallel group, whose ranks are those of the world
+    re.compile(r"\b(?:sglang::scheduler|VLLM::Worker)_TP(?P<rank>\d{1,9})\b"),
+)
 _FATAL = re.compile(r"^Fatal Python error: (?P<name>[A-Z][A-Za-z -]{1,60})")
 _THREAD = re.compile(
     r"^Thread (?P<id>0x[0-9A-Fa-f]{1,16}|\d{1,20}) \((?P<state>idle|active|active\+gil|idle\+gil)\)"
@@ -38,7 +42,7 @@ _LOCALS = re.compile(r"^ {6,}\S|^\s+Arguments:|^\s+Locals:")
 
 def rank_of(command: str) -> Who:
     """What the command line of a process says of its rank."""
-    found = _OWN_RANK.search(command)
+    found = next((found for pattern in _OWN_RANKS if (found := pattern.search(command))), None)
     return people(found) if found else NOBODY
 
 

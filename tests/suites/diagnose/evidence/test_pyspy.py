@@ -111,3 +111,8 @@ def test_no_json_makes_it_raise(value: object) -> None:
 @given(st.text(), st.integers(0, 400))
 def test_no_damage_makes_it_raise(tail: str, cut: int) -> None:
     read(json.dumps([thread()])[:cut] + tail)
+
+
+def test_servers_of_models_tell_their_rank_in_the_name_of_a_process() -> None:
+    names = ("sglang::scheduler_TP6", "VLLM::Worker_TP1", "sglang::scheduler_PP1_TP0", "sglang::scheduler_DP3_TP3")
+    assert [pyspy.rank_of(f"Process 41: {name}").rank for name in names] == [6, 1, None, None]
