@@ -34,7 +34,7 @@ LINE_READERS: Mapping[str, str] = {
     "torch store": "suites.diagnose.evidence.torch_store:Store",
     "torch groups": "suites.diagnose.evidence.torch_errors:GROUPS",
     "torch store errors": "suites.diagnose.evidence.torch_errors:STORE",
-    "torch device errors": "suites.diagnose.evidence.torch_errors:DEVICE",
+    "torch device errors": "suites.diagnose.evidence.torch_device:DeviceErrors",
     "gloo connections": "suites.diagnose.evidence.gloo:Loopback",
     "gloo": "suites.diagnose.evidence.gloo:TEXTS",
     "horovod stall inspector": "suites.diagnose.evidence.horovod:StallInspector",

@@ -121,6 +121,12 @@ CORE: tuple[Known, ...] = (
         ("ranks a host times GPUs a rank, and CUDA_VISIBLE_DEVICES, against `nvidia-smi -L`",),
     ),
     Known(
+        "nccl.invalid_rank", "Invalid rank requested",
+        r"Invalid rank requested : (?P<asked>-?\d{1,9})/(?P<size>\d{1,9})", Level.INITIATING,
+        "it asked for rank {asked} of a communicator of {size} ranks", "config", "speaker",
+        ("RANK and WORLD_SIZE of each process: ranks count from 0, and every node must have its own",),
+    ),
+    Known(
         "nccl.illegal_access", "illegal memory access", r"illegal memory access", Level.INITIATING,
         "a kernel has read or written where it may not", "crashed", "speaker",
         ("CUDA_LAUNCH_BLOCKING=1, `compute-sanitizer`: the kernel that did it",),

@@ -94,8 +94,11 @@ def _facts(report: _Report, other: _Call | None) -> Iterator[Fact]:
     there = () if report.other_rank is None else (said.other(report.other_rank),)
     numbers = [number for number in (own.seq, other.seq if other else None) if number is not None]
     seq = min(numbers, default=None)
+    mine, its = own.words, other.words if other else ANOTHER
+    if mine == its and other is not None:  # then it is their numbers that differ
+        mine, its = f"{mine} #{own.seq}", f"{its} #{other.seq}"
     yield Disagreement(
-        report.place, (Side(own.words, (said.member,)), Side(other.words if other else ANOTHER, there)),
+        report.place, (Side(mine, (said.member,)), Side(its, there)),
         _aspect(own, other), said.key, seq, operation(own.op),
     )  # fmt: skip
 

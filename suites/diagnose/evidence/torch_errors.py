@@ -200,6 +200,11 @@ DEVICE = (
         "NCCL WARN",  # which tells its process too
     ),
     Known(
+        "torch.assert", "INTERNAL ASSERT FAILED at", r"INTERNAL ASSERT FAILED at", Level.INITIATING,
+        "PyTorch met what it holds to be impossible: a fault of its own", "crashed", "speaker",
+        ("other versions of PyTorch; what it was asked to trace or check (TORCH_NCCL_DESYNC_DEBUG and the like)",),
+    ),
+    Known(
         "cuda.launch", "unspecified launch failure", r"CUDA error: unspecified launch failure", Level.INITIATING,
         "a kernel broke down", "crashed", "speaker", ("`dmesg | grep -i xid` on its host",),
     ),

@@ -117,7 +117,7 @@ def test_every_row_is_met_by_a_warning_or_named_here() -> None:
     met = {name for _, name, _ in WARNINGS}
     others = {
         "nccl.completion_1", "nccl.completion", "nccl.registration", "nccl.root_mismatch", "nccl.mismatched_call",
-        "nccl.ordinal", "nccl.illegal_access", "nccl.launch_failure", "nccl.no_gpu_memory",
+        "nccl.ordinal", "nccl.invalid_rank", "nccl.illegal_access", "nccl.launch_failure", "nccl.no_gpu_memory",
         "nccl.received_nothing", "nccl.reset", "nccl.aborted", "nccl.code", "nccl.duplicate_gpu",
     }  # fmt: skip
     assert {row.name for row in CORE} == met | others
