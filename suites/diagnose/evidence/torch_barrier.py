@@ -8,19 +8,31 @@ May import: facts, known, line, torch_speaker, ranks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.line import Line
 from suites.diagnose.evidence.torch_speaker import Speaker, speaker
-from suites.diagnose.facts import Absent, Fact, Level, Trouble, Who
+from suites.diagnose.facts import Absent, Fact, Group, Level, Trouble, Who
 from suites.diagnose.ranks import MOST_RANKS
 
 _FAILED = re.compile(
     r"(?:\[Rank (?P<own>\d{1,7})\]:\s{0,9}|\b)Ranks? (?P<ranks>\d[\d, ]{0,60000}) failed to pass monitored_?[bB]arrier"
 )
 """Old versions leave out who says it, which is rank 0."""
+_AT_STORE = re.compile(
+    r"store based barrier (?:on|to initialize process group for)(?: \d{1,9} seconds,)? rank:?\s{0,9}(?P<rank>\d{1,7}), "
+    r"(?:for )?key: (?P<key>\S{1,200}) "
+    r"\(world_size=(?P<size>\d{1,7}), (?P<word>worker_count|num_workers_joined)=(?P<came>\d{1,7})"
+)
+_PASSED_STORE = re.compile(r"Completed store-based barrier for key:\s?(?P<key>\S{1,200}) with")
+_ADDED = re.compile(r"Added key: (?P<key>store_based_barrier_key:\S{1,200}) to store for rank: (?P<rank>\d{1,7})")
+_START = "the start of all ranks"
+_WENT_ON = 64
+"""Lines of other things."""
+_OF_THE_WORLD = (("worker_count", ":1"), ("num_workers_joined", ":0"), ("num_workers_joined", ":default_pg"))
+"""How keys end of the first group, which is that of all ranks, by the word that a version has for who came."""
 _REACHED = re.compile(r"\bRank (?P<own>\d{1,7}) successfully reached monitoredBarrier")
 
 TEXTS = (
@@ -79,3 +91,79 @@ def _present(said: Speaker, absent: Sequence[int]) -> tuple[Who, ...]:
     if len(absent) == 1:
         return (said.member,)
     return tuple(said.other(rank) for rank in sorted({*range(min(max(absent), MOST_RANKS))} - {*absent}))
+
+
+@dataclass(slots=True)
+class _Start:
+    """Of a process group, as those tell who wait in its barrier."""
+
+    first: Line
+    size: int
+    came: int = 0
+    of_the_world: bool = False
+    ranks: set[int] = field(default_factory=set)
+    timed_out: bool = False
+
+
+@dataclass(slots=True)
+class StoreBarrier:
+    """Reads who waits there: that more came than there are, or which are left, once all who came have spoken."""
+
+    wakes: tuple[str, ...] = ("store based barrier", "Completed store-based barrier", "Added key: store_based_barrier")
+    awake: bool = False
+    _starts: dict[str, _Start] = field(default_factory=dict)
+    _added: dict[str, set[int]] = field(default_factory=dict)
+    """Ranks that said that they came, by key."""
+    _lines: int = 0
+    """Since somebody waited: who says other things for long has gone on."""
+
+    def feed(self, line: Line) -> Iterable[Fact]:
+        self._lines += 1
+        if passed := _PASSED_STORE.search(line.text):
+            self._starts.pop(passed["key"].rstrip("."), None)
+        elif added := _ADDED.search(line.text):
+            self._added.setdefault(added["key"], set()).add(int(added["rank"]))
+        elif found := _AT_STORE.search(line.text):
+            self._lines = 0
+            self._waits(found, line)
+        elif self._lines > _WENT_ON:
+            self._starts = {key: start for key, start in self._starts.items() if start.timed_out}
+        self.awake = any(not start.timed_out for start in self._starts.values())
+        return ()
+
+    def end(self) -> Iterator[Fact]:
+        for key, start in self._starts.items():
+            start.ranks |= self._added.get(key, set())
+            if start.came > start.size:
+                yield _crowded(start)
+                continue
+            if not start.timed_out:
+                words = f"{start.came} of {start.size} ranks have come to the barrier at the start of a process group"
+                yield Trouble(start.first.who, start.first.place(), Level.TIMEOUT, words, known_as="torch.store_wait")
+            if start.of_the_world and len(start.ranks) == start.came and max(start.ranks) < start.size <= MOST_RANKS:
+                yield from _not_started(start)
+
+    def _waits(self, found: re.Match[str], line: Line) -> None:
+        start = self._starts.setdefault(found["key"], _Start(line, int(found["size"])))
+        start.came = max(start.came, int(found["came"]))
+        start.ranks.add(int(found["rank"]))
+        start.timed_out = start.timed_out or "Timed out" in line.text
+        start.of_the_world = any(found["word"] == word and found["key"].endswith(end) for word, end in _OF_THE_WORLD)
+
+
+def _crowded(start: _Start) -> Trouble:
+    words = f"{start.came} processes came to the start of a process group that has {start.size}"
+    remedy = (
+        "the number of processes that are started against WORLD_SIZE (--nnodes times --nproc-per-node)",
+        "another MASTER_PORT, or no file that an earlier job left (init_method file://)",
+    )
+    return Trouble(
+        start.first.who, start.first.place(), Level.INITIATING, words, "config", (), remedy, "torch.store_crowded"
+    )
+
+
+def _not_started(start: _Start) -> Iterator[Fact]:
+    left = sorted({*range(start.size)} - start.ranks)
+    here, there = (tuple(Who(rank=rank) for rank in ranks) for ranks in (sorted(start.ranks), left))
+    yield Group(_START, start.first.place(), _START, start.size)
+    yield Absent(start.first.place(), there, here, _START, None, "barrier")
