@@ -33,6 +33,7 @@ OWN = {
     "nccl.mismatched_call": ("Mismatched collective detected, please check your calls at rank 3", "mismatch", ""),
     "nccl.ecc": ("Cuda failure 'uncorrectable ECC error encountered'", "device", "device gpu2 of node01"),
     "nccl.ordinal": ("Cuda failure 101 'invalid device ordinal'", "config", HOST),
+    "nccl.invalid_rank": ("Invalid rank requested : 2/2", "config", PROCESS),
     "nccl.illegal_access": ("Cuda failure 700 'an illegal memory access was encountered'", "crashed", PROCESS),
     "nccl.launch_failure": ("Cuda failure 719 'unspecified launch failure'", "crashed", PROCESS),
     "nccl.no_gpu_memory": ("Cuda failure 2 'out of memory'", "resource", PROCESS),
