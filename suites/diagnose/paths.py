@@ -1,7 +1,9 @@
 """Failed paths that have something in common: then not the first of them is at fault, but what all lead over.
 
 Only paths that failed at about the same time are compared: where a rank ends because of one, its other paths fail too,
-some time later, and prove nothing. May import: complaints, facts, people.
+some time later, and prove nothing. Without times, all must lead to one host that says nothing itself.
+
+May import: complaints, facts, people.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def in_common(
     together = [complaint for complaint in complaints if complaint is first or _together(complaint, first)]
     told = [(complaint, subject) for complaint in together for subject in complaint.about if subject.kind == "link"]
     paths = [path for _, subject in told if (path := _path(subject, people, hosts))]
-    if len(told) < 2 or len(paths) < len(told):
+    if first.place.time is None or len(paths) < len(told):
+        return _silent_end(first, complaints if first.place.time is None else together, people, hosts)
+    if len(told) < 2:
         return None
     pairs = sorted({tuple(sorted((path.host, path.peer))) for path in paths})
     several = f"{len(paths)} paths failed at once"
@@ -62,6 +66,28 @@ def cut_off(facts: Sequence[Fact]) -> Absent | None:
                 return fact
             missed.add((fact.by, whom))
     return None
+
+
+def _silent_end(
+    first: Complaint, complaints: Sequence[Complaint], people: People, hosts: Mapping[str | None, str | None]
+) -> tuple[Subject, str] | None:
+    """The host that all paths lead to, from several others, while it complains of none."""
+    alike = (one for one in complaints if (one.level, one.cause) == (first.level, first.cause))
+    told = [subject for one in alike for subject in one.about if subject.kind == "link"]
+    ends = {_named(subject.peer, people, hosts) for subject in told}
+    speakers = {_named(subject.who, people, hosts) for subject in told}
+    if len(ends) != 1 or len(speakers) < 2 or None in ends | speakers or ends & speakers:
+        return None
+    end = ends.pop()
+    peer = next(subject.peer for subject in told if subject.peer is not None)
+    return Subject("link", Who(host=end) if end != peer.address else Who(address=end)), (
+        f"paths from {len(speakers)} hosts failed, and all lead to {end}"
+    )
+
+
+def _named(who: Who | None, people: People, hosts: Mapping[str | None, str | None]) -> str | None:
+    """Its host, or the address of it."""
+    return None if who is None else next(_hosts(who, people, hosts), who.address)
 
 
 def _together(complaint: Complaint, first: Complaint) -> bool:

@@ -80,3 +80,32 @@ def test_otherwise_it_is_the_first_path_alone(tmp_path: Path, second: float, pee
         log(tmp_path, host, [], cards=cards)
     (link,) = verdict(tmp_path)["culprits"]
     assert (link["kind"], link["host"], link["peer"]) == ("link", "node01", "192.0.2.3")
+
+
+def untimed(folder: Path, ends: dict[int, int]) -> None:
+    """One log of all hosts, each of which has lost a path."""
+    text = "NET/IB : Got completion from peer 192.0.2.{}<4100> with status=12 opcode=0 len=0 vendor err 129 (Recv)"
+    lines = (
+        f"node0{host}:7{host}:8{host} [0] transport/net_ib.cc:1295 NCCL WARN {text.format(end)}\n"
+        for host, end in ends.items()
+    )
+    (folder / "job.log").write_text("".join(lines))
+
+
+def test_a_silent_host_that_all_lost_is_named_without_times_too(tmp_path: Path) -> None:
+    untimed(tmp_path, {1: 9, 2: 9, 3: 9})
+    told = verdict(tmp_path)
+    assert told["culprits"] == [{"kind": "link", "host": "192.0.2.9"}]
+    assert "all lead to 192.0.2.9" in told["explanation"]
+
+
+@pytest.mark.parametrize("ends", [{1: 9, 2: 8}, {1: 9}])
+def test_without_times_the_first_path_is_named_where_they_lead_apart(tmp_path: Path, ends: dict[int, int]) -> None:
+    untimed(tmp_path, ends)
+    assert "node01" in str(verdict(tmp_path)["culprits"])
+
+
+def test_without_times_a_host_that_complains_too_is_no_end_of_all(tmp_path: Path) -> None:
+    log(tmp_path, 1, [])
+    untimed(tmp_path, {1: 2, 2: 9, 3: 9})
+    assert "node01" in str(verdict(tmp_path)["culprits"])
