@@ -99,7 +99,7 @@ def _absent(done: _List, barrier: str) -> Iterator[Fact]:
     key = f"JAX {barrier}"
     yield Group(key, place, barrier, done.size)
     yield Absent(place, absent, who, key, None, "barrier")
-    words = f"{len(absent)} tasks of JAX did not come to barrier {barrier}"
+    words = f"{'a task' if len(absent) == 1 else f'{len(absent)} tasks'} of JAX did not come to barrier {barrier}"
     yield Trouble(done.line.who, place, Level.TIMEOUT, words, remedy=_REMEDY, known_as="jax.barrier")
 
 

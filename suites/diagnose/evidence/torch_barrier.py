@@ -29,8 +29,6 @@ _AT_STORE = re.compile(
 _PASSED_STORE = re.compile(r"Completed store-based barrier for key:\s?(?P<key>\S{1,200}) with")
 _ADDED = re.compile(r"Added key: (?P<key>store_based_barrier_key:\S{1,200}) to store for rank: (?P<rank>\d{1,7})")
 _START = "the start of all ranks"
-_WENT_ON = 64
-"""Lines of other things."""
 _OF_THE_WORLD = (("worker_count", ":1"), ("num_workers_joined", ":0"), ("num_workers_joined", ":default_pg"))
 """How keys end of the first group, which is that of all ranks, by the word that a version has for who came."""
 _REACHED = re.compile(r"\bRank (?P<own>\d{1,7}) successfully reached monitoredBarrier")
@@ -103,32 +101,33 @@ class _Start:
     of_the_world: bool = False
     ranks: set[int] = field(default_factory=set)
     timed_out: bool = False
+    last: int = 0
+    """Line of the last that waited."""
 
 
 @dataclass(slots=True)
 class StoreBarrier:
-    """Reads who waits there: that more came than there are, or which are left, once all who came have spoken."""
+    """Reads who waits there: that more came than there are, or which are left, once all who came have spoken. Without a
+    time-out only where nothing else is said after it: many versions say nothing when it is passed."""
 
     wakes: tuple[str, ...] = ("store based barrier", "Completed store-based barrier", "Added key: store_based_barrier")
     awake: bool = False
     _starts: dict[str, _Start] = field(default_factory=dict)
     _added: dict[str, set[int]] = field(default_factory=dict)
     """Ranks that said that they came, by key."""
-    _lines: int = 0
-    """Since somebody waited: who says other things for long has gone on."""
+    _other: int = 0
+    """Last line that says something else."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
-        self._lines += 1
         if passed := _PASSED_STORE.search(line.text):
             self._starts.pop(passed["key"].rstrip("."), None)
         elif added := _ADDED.search(line.text):
             self._added.setdefault(added["key"], set()).add(int(added["rank"]))
         elif found := _AT_STORE.search(line.text):
-            self._lines = 0
             self._waits(found, line)
-        elif self._lines > _WENT_ON:
-            self._starts = {key: start for key, start in self._starts.items() if start.timed_out}
-        self.awake = any(not start.timed_out for start in self._starts.values())
+        elif line.text.strip():
+            self._other = line.number
+        self.awake = any(start.last > self._other for start in self._starts.values())
         return ()
 
     def end(self) -> Iterator[Fact]:
@@ -136,6 +135,8 @@ class StoreBarrier:
             start.ranks |= self._added.get(key, set())
             if start.came > start.size:
                 yield _crowded(start)
+                continue
+            if not start.timed_out and start.last < self._other:
                 continue
             if not start.timed_out:
                 words = f"{start.came} of {start.size} ranks have come to the barrier at the start of a process group"
@@ -147,6 +148,7 @@ class StoreBarrier:
         start = self._starts.setdefault(found["key"], _Start(line, int(found["size"])))
         start.came = max(start.came, int(found["came"]))
         start.ranks.add(int(found["rank"]))
+        start.last = line.number
         start.timed_out = start.timed_out or "Timed out" in line.text
         start.of_the_world = any(found["word"] == word and found["key"].endswith(end) for word, end in _OF_THE_WORLD)
 

@@ -229,6 +229,11 @@ DEVICE = (
         "resource", "speaker", ("`nvidia-smi` there: other processes on the GPU; then a smaller batch",),
     ),
     Known(
+        "cuda.memory", "CUDA error: out of memory", r"CUDA error: out of memory", Level.INITIATING,
+        "the memory of its GPU is full", "resource", "speaker",
+        ("`nvidia-smi` there: other processes on the GPU; then a smaller batch",),
+    ),
+    Known(
         "npu.memory", "NPU out of memory", r"NPU out of memory", Level.INITIATING, "the memory of its NPU is full",
         "resource", "speaker", ("`npu-smi info` there: other processes on the NPU; then a smaller batch",),
     ),

@@ -72,8 +72,12 @@ CASES = (
         f"INFO:root:Rank {rank}: Completed store-based barrier for key:store_based_barrier_key:1 with 4 nodes.\n"
         for rank in range(4)) + waiting((1, 2, 3))}, "missing", ("rank 0",), ("allreduce", 33)),
     Case("a start that was passed in silence", {"job.log": "".join(at_store(rank, 4, 3) for rank in (0, 1, 2))
-         + "step 1 of many\n" * 70 + waiting((1, 2, 3))}, "missing",
-         ("rank 0",), ("allreduce", 33)),
+         + "step 1 of many\n" + waiting((1, 2, 3))}, "missing", ("rank 0",), ("allreduce", 33)),
+    Case("a start that was passed in silence, and all is well", {"job.log": "".join(
+        at_store(rank, 4, 3) for rank in (0, 1, 2)) + "done\n"}, "undecided"),
+    Case("a start that was passed in silence, and an exception", {"job.log": "".join(
+        at_store(rank, 4, 3) for rank in (0, 1, 2)) + raised("ValueError: bad shard", "[rank1]: ")}, "crashed",
+         ("rank 1",), None, "ValueError"),
     Case("fr_trace: a rank that did not join", {"job.log": report(
         "Not all ranks joining collective, sequence number: 41", {"missing ranks": "{2}"})}, "missing", ("rank 2",),
          ("allreduce", 41)),
@@ -104,6 +108,8 @@ CASES = (
          "instance of 'c10::DistBackendError'\n  what():  [PG ID 0 PG GUID 0(default_pg) Rank 2] Process group "
          "watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered\n"},
          "crashed", ("rank 2",), None, "illegal memory access"),
+    Case("C80 a GPU whose memory is full, in the words of its runtime", {"job.log": "[rank2]: RuntimeError: CUDA "
+         "error: out of memory\n" + waiting((0, 1, 3))}, "resource", ("rank 2",), ("allreduce", 33), "out of memory"),
     Case("C80 a watchdog that broke down", {"job.log": "[E ProcessGroupNCCL.cpp:852] [Rank 1] NCCL watchdog thread "
          "terminated with exception: known == kEventStart INTERNAL ASSERT FAILED at \"TraceUtils.h\":237, please "
          "report a bug to PyTorch.\n"}, "crashed", ("rank 1",), None, "INTERNAL ASSERT"),
