@@ -18,7 +18,7 @@ from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
 from suites.diagnose.old_logs import without_old_logs
 from suites.diagnose.people import People, meet
-from suites.diagnose.runs import of_latest_run, without_just_begun
+from suites.diagnose.runs import of_latest_attempt, of_latest_run, without_just_begun
 from suites.diagnose.stale import of_the_job
 from suites.diagnose.standing import Standings, standings, telling
 from suites.diagnose.waits import SYNCHRONISING, Waits, blockers, waits
@@ -88,11 +88,12 @@ class Case:
 
 def case_of(facts: Sequence[Fact]) -> Case:
     facts, notes = of_latest_run(facts)
+    facts, earlier = of_latest_attempt(facts)
     facts, old = without_old_logs(facts)
     facts, strange = of_the_job(facts)
     facts = united(settled(without_just_begun(facts)))
     people = meet(facts)
-    people.notes += [*notes, *old, *strange]
+    people.notes += [*notes, *earlier, *old, *strange]
     table = standings(facts, people)
     tell = frozenset(telling(facts, people)) | {person for group in table.values() for person in group}
     found = waits(facts, people, table, tell)

@@ -278,6 +278,8 @@ class Trouble:
     """Name of the row that knows this text, so that equal complaints are counted as one."""
 
 
+RESTARTED = "torchrun.restarted"
+"""Name of the row of a line behind which all ranks of its launcher begin again."""
 OF_HOSTS = "kernel."
 """How rows are named of what a host's own log says, whichever job runs there."""
 

@@ -1,5 +1,5 @@
-"""Recordings of several runs among the evidence: of one rank two dumps of a kind cannot both be true. And recordings
-of a run that was going on.
+"""Recordings of several runs among the evidence: of one rank two dumps of a kind cannot both be true. Attempts of a
+job in one log. And recordings of a run that was going on.
 
 May import: facts.
 """
@@ -11,9 +11,29 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from suites.diagnose.facts import Call, Fact, Group, JustBegun, Seen, Track
+from suites.diagnose.facts import (
+    RESTARTED,
+    Absent,
+    Call,
+    Disagreement,
+    Ended,
+    Fact,
+    Group,
+    HostAddress,
+    JustBegun,
+    Level,
+    Raised,
+    Seen,
+    Setting,
+    Track,
+    Trouble,
+    Unread,
+    Waiting,
+)
 
 _RECORDED = (Group, Seen, Track)
+_OF_HOSTS = (HostAddress, Seen, Setting)
+"""They are the same in all attempts."""
 
 
 def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
@@ -38,6 +58,43 @@ def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
     if not note:
         note = f"{len(several)} ranks have several recordings: the latest of each was judged"
     return [fact for fact in facts if not (isinstance(fact, _RECORDED) and fact.place.file in dropped)], [note]
+
+
+def of_latest_attempt(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
+    """The facts without what a log says of attempts before the last, where the last one failed too: what went wrong
+    before was ended with its processes."""
+    restarts: dict[str, int] = {}
+    for fact in facts:
+        if isinstance(fact, Trouble) and fact.known_as == RESTARTED and fact.place.line is not None:
+            restarts[fact.place.file] = max(fact.place.line, restarts.get(fact.place.file, 0))
+    failed = {
+        fact.place.file
+        for fact in facts
+        if not isinstance(fact, Unread) and _fails(fact) and not _before(fact, restarts)
+    }
+    restarts = {file: line for file, line in restarts.items() if file in failed}
+    if not restarts:
+        return facts, []
+    earlier = "all before line {} is of an earlier attempt"
+    notes = [f"{os.path.basename(file)}: {earlier.format(line)}" for file, line in restarts.items()]
+    return [fact for fact in facts if isinstance(fact, _OF_HOSTS) or not _before(fact, restarts)], notes
+
+
+def _before(fact: Fact, restarts: Mapping[str, int]) -> bool:
+    return (
+        not isinstance(fact, Unread)
+        and fact.place.line is not None
+        and fact.place.line <= restarts.get(fact.place.file, -1)
+    )
+
+
+def _fails(fact: Fact) -> bool:
+    """It tells of a failure, or of who waits."""
+    if isinstance(fact, Trouble):
+        return fact.cause is not None or fact.level == Level.TIMEOUT
+    return isinstance(fact, Absent | Disagreement | Ended | Raised | Waiting) or (
+        isinstance(fact, Call) and fact.state == "pending"
+    )
 
 
 def without_just_begun(facts: Sequence[Fact]) -> Sequence[Fact]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from suites.diagnose.evidence.known import Known
 from suites.diagnose.evidence.launchers_cloud import CLOUD
 from suites.diagnose.evidence.launchers_slurm import SLURM
-from suites.diagnose.facts import Level
+from suites.diagnose.facts import RESTARTED, Level
 
 _HOST = r"(?P<host>[\w.:-]{1,255}?)"
 _OWN, _NO_HOST = Level.INITIATING, Level.TRANSPORT
@@ -146,6 +146,8 @@ _OTHERS = (
                   "`dmesg | grep -i -e oom -e segfault` on that host")),
     Known("deepspeed.killing", "Killing subprocess", r"Killing subprocess (?P<pid>\d{1,9})", Level.TEARDOWN,
           "DeepSpeed's launcher ends the others"),
+    Known(RESTARTED, "; will restart worker group", r"; will restart worker group", Level.TEARDOWN,
+          "torchrun ends its ranks, and starts them again"),
     Known("torchrun.closing", "closing signal", r"Sending process (?P<pid>\d{1,9}) closing signal", Level.TEARDOWN,
           "torchrun ends the others"),
     Known("torchrun.told", "death signal", r"Received (?:Signals\.SIG[A-Z]{2,6}|\d{1,2}) death signal",

@@ -8,6 +8,7 @@ from typing import Any
 from suites.diagnose.offline import diagnose
 from suites.report import now
 from tests.made_up.hangs import dumps, job
+from tests.suites.diagnose.cases.framework_inputs import waiting
 
 
 def judged(folder: Path) -> dict[str, Any]:
@@ -50,3 +51,25 @@ def test_hosts_with_folders_of_their_own_are_one_run(tmp_path: Path) -> None:
     record = judged(tmp_path)
     assert named(record) == [3]
     assert not record["notes"]
+
+
+_ASSERT = "[rank2]: RuntimeError: CUDA error: device-side assert triggered\n"
+_AGAIN = "I0314 10:00:01.2 70 api.py:889] [default] Worker group FAILED. 2/3 attempts left; will restart worker group\n"
+
+
+def test_what_failed_before_a_restart_is_over(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(_ASSERT + _AGAIN + waiting((0, 1, 3)))
+    record = judged(tmp_path)
+    assert (record["verdict"]["class"], named(record)) == ("missing", [2])
+    assert any("before line 2 is of an earlier attempt" in note for note in record["notes"])
+
+
+def test_where_nothing_fails_behind_a_restart_what_failed_before_counts(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(_ASSERT + _AGAIN + "step 1\n")
+    assert judged(tmp_path)["verdict"]["class"] == "crashed"
+
+
+def test_other_logs_keep_what_they_say(tmp_path: Path) -> None:
+    (tmp_path / "node1.log").write_text(_AGAIN + waiting((0, 1, 3)))
+    (tmp_path / "node2.log").write_text(_ASSERT)
+    assert judged(tmp_path)["verdict"]["class"] == "crashed"
