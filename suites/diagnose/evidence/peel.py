@@ -54,6 +54,7 @@ _WRAPPERS: Mapping[str, str] = {
     "CRI, behind the time": r"std(?:out|err) [FP] ",
     "indentation": r"[ \t]{1,16}(?=\[rank\d|\d{4}-\d\d-\d\d[T ]\d\d:)",
     "time in brackets": rf"\[{_TIME}\]:? ?",
+    "logger that passes on what ranks write": rf"{_TIME} - (?:[\w.-]{{1,60}} - )?(?:INFO|WARNING|ERROR) - (?=\[rank\d)",
     "time": rf"{_TIME}(?: (?=std(?:out|err) [FP] )| - | \| |: | |\t)",
 }
 """Who writes it -> what stands at the beginning of a line."""

@@ -21,6 +21,7 @@ MOMENT = 1796195941.5
         (f"[rank3]:{TORCH}", TORCH, Who(rank=3)),
         (f"[default0]:[rank3]: {TORCH}", TORCH, Who(rank=3, local_rank=0)),
         (f"1: [rank5]:{TORCH}", TORCH, Who(rank=5)),
+        (f"2026-03-14 03:11:02,478 - Tuner - INFO - [rank5]: {TORCH}", TORCH, Who(rank=5)),
         (f"[80746] [rank0]:{TORCH}", TORCH, Who(rank=0)),
         (
             f"\x1b[36m(RayWorkerWrapper pid=4009, ip=192.0.2.8)\x1b[0m {TORCH}",
