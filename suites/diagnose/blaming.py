@@ -5,10 +5,10 @@ May import: everything of this package but evidence and judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from suites.diagnose.case import Case
-from suites.diagnose.facts import Class, Ended, Level
+from suites.diagnose.facts import Class, Ended, Level, Track
 from suites.diagnose.graph import Wait, reaching
 from suites.diagnose.holding import decisive_call, how_held, missed_at, own_call
 from suites.diagnose.verdict import At, Confidence, Verdict
@@ -22,11 +22,15 @@ def blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence:
     if together == set(roots):
         return None  # all of a group are there: nobody of them is behind
     roots -= together
+    own = [complaint for complaint in case.complaints if complaint.person in roots]
+    broken = [
+        complaint for complaint in own if complaint.cause and (complaint.end or complaint.level == Level.INITIATING)
+    ]
+    roots -= _on_their_way(case, roots) - {complaint.person for complaint in broken} if broken else set()
     name: Class = "missing" if any(held[root] == "missing" for root in roots) else "stuck"
     waiting = frozenset(reaching(roots, [*case.waits.sure, *case.waits.unseen, *case.waits.glimpsed]))
     at = decisive_call(case, roots, edges)
-    own = [complaint for complaint in case.complaints if complaint.person in roots]
-    cause = next((c for c in own if c.cause and (c.end or c.level == Level.INITIATING)), None)
+    cause = next(iter(broken), None)
     if cause is None and name == "stuck":
         cause = next((c for c in own if c.cause and c.level == Level.TRANSPORT), None)
     victims = f"{counted(len(waiting), 'rank')} {verb(waiting, 'waits', 'wait')} for {verb(roots, 'it', 'them')}"
@@ -53,6 +57,16 @@ def blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence:
     return Verdict(
         name, confidence, text, roots, cause.about if cause and name in ("device", "transport") else (), case.unseen,
         waiting, at, initiating=cause, place=told, waits=edges,
+    )  # fmt: skip
+
+
+def _on_their_way(case: Case, roots: Set[int]) -> frozenset[int]:
+    """Those who may be but slower than who waits for them: they were looked at the moment that something broke."""
+    return frozenset(
+        root
+        for fact in case.facts
+        if isinstance(fact, Track) and fact.instant
+        and (root := case.people.number(fact.who, fact.place.file)) is not None and root in roots
     )  # fmt: skip
 
 

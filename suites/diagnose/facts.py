@@ -184,6 +184,9 @@ class Track:
     """The last few calls, finished ones too, for a timeline."""
     exact: bool = False
     """All that a signature has must be the same on all ranks: calls that differ are at fault, ended or not."""
+    instant: bool = False
+    """As it was the moment that something happened, not after others had waited for long: who is in a call that others
+    are through may be about to leave it."""
     failures_end: bool = False
     """A call that failed is told as one that ended."""
     by_turns: bool = False

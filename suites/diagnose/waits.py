@@ -85,9 +85,10 @@ def _left_alone(facts: Iterable[Fact], table: Standings) -> frozenset[int]:
     """Those who do not come out of a call that nobody comes out of before all are in, and that others are through.
 
     Their device is stuck in it, or they recorded nothing more: what else they seem to be in may be over as well, and
-    whom they wait for there is not told. Where a call that failed is told as ended, others may be through by that."""
+    whom they wait for there is not told. Where a call that failed is told as ended, others may be through by that; and
+    of what was looked at the moment that something happened, it may be but a moment."""
     recorded = {fact.group for fact in facts if isinstance(fact, Track)}
-    loose = {fact.group for fact in facts if isinstance(fact, Track) and fact.failures_end}
+    loose = {fact.group for fact in facts if isinstance(fact, Track) and (fact.failures_end or fact.instant)}
     return frozenset(
         person
         for group in recorded - loose - {UNNAMED}

@@ -81,7 +81,7 @@ def _track(group: str, calls: list[Call], who: Who, place: Place) -> Track:
         who, place, group, max(seqs, default=None), None, max(done, default=None),
         tuple(call for call in calls if call.state == "pending"), whole=True,
         history=tuple((call.seq, call.signature) for call in calls if call.seq is not None),
-        latest=calls[-_LATEST:], exact=True,
+        latest=calls[-_LATEST:], exact=True, instant=True,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.diagnose.facts import Call, Place, Signature, Track, Who
+from suites.diagnose.facts import Call, Place, Raised, Signature, Track, Who
 from suites.diagnose.verdict import At, Verdict
 from tests.suites.diagnose.telling import group, verdict
 
@@ -45,3 +45,19 @@ def test_a_message_that_it_seems_to_wait_in_may_be_over_too(called: int) -> None
 @pytest.mark.parametrize(("op", "failures_end"), [("broadcast", False), ("allreduce", True)])
 def test_not_in_a_call_that_others_may_leave_before_it_comes(op: str, failures_end: bool) -> None:
     assert said(called=2, op=op, failures_end=failures_end).name == "cycle"
+
+
+@pytest.mark.parametrize(("instant", "culprits"), [(True, {1}), (False, {0, 1})])
+def test_who_was_about_to_leave_it_when_another_one_broke_is_not_at_fault(instant: bool, culprits: set[int]) -> None:
+    """Rank 1 has failed between calls 7 and 8. Rank 2 is in 8 already, and rank 0 still in 7."""
+
+    def track(rank: int, called: int, done: int, *pending: Call) -> Track:
+        return Track(Who(rank), Place(f"{rank}.ring"), "g", called, None, done, pending, exact=True, instant=instant)
+
+    told = verdict(
+        group("g", 0, 1, 2),
+        track(0, 7, 6, under_way(0, "g", 7, 1.0)), track(1, 7, 7), track(2, 8, 7, under_way(2, "g", 8, 2.0)),
+        Raised(Who(1), Place("1.out", 3), "ValueError", "a bad batch"),
+        telling=3,
+    )  # fmt: skip
+    assert (told.name, told.culprits) == ("crashed", culprits)
