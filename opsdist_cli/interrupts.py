@@ -49,3 +49,12 @@ def signals_raised() -> Iterator[Raised]:
 def exit_code_of(error: BaseException) -> int:
     """130 or 143."""
     return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
+
+
+def forget_broken_import() -> None:
+    """Let the exit code be ours also where Ctrl-C has broken an import.
+
+    `python -m` ends by SIGINT, whatever code it is given, where the last text that Python executed was interrupted, and
+    a dataclass is made by executing text. Text that comes to its end takes its place.
+    """
+    exec("")

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from collectives.errors import nearest
-from opsdist_cli.interrupts import Raised, Terminated, exit_code_of, signals_raised
+from opsdist_cli.interrupts import Raised, Terminated, exit_code_of, forget_broken_import, signals_raised
 from opsdist_cli.launched import Part, remember, speechless
 from opsdist_cli.params import shared_options
 from opsdist_cli.screen import Screen, discard
@@ -102,6 +102,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # the one place where any error becomes words and a code
         code = _failed(error, screen)
     _flush()
+    forget_broken_import()
     part.leave(code)
     return code
 

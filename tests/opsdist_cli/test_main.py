@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
@@ -16,6 +20,13 @@ from opsdist_cli.params import shared_options
 from opsdist_cli.screen import Screen
 from probes.errors import ProbeError
 from suites.errors import SuiteError, UsageError
+
+ROOT = Path(__file__).parents[2]
+BROKEN = """\
+from opsdist_cli import main
+main.opsdist.invoke = lambda context: exec("raise KeyboardInterrupt")
+main.main(["info"])
+"""
 
 Capture = pytest.CaptureFixture[str]
 
@@ -155,6 +166,16 @@ def test_near_misses_suggest_the_right_word(capsys: Capture, arguments: list[str
 def test_without_a_command_help_is_shown_and_nothing_was_done(capsys: Capture) -> None:
     assert run([]) == 2
     assert "Usage: opsdist" in capsys.readouterr().err
+
+
+def test_the_code_is_ours_when_ctrl_c_has_broken_what_makes_a_class(tmp_path: Path) -> None:
+    """Python notes that text which it executed was interrupted, and `python -m` then ends by SIGINT."""
+    (tmp_path / "broken.py").write_text(BROKEN)
+    done = subprocess.run(
+        [sys.executable, "-m", "broken"], check=False, cwd=tmp_path, timeout=60, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
+    assert done.returncode == 130, done.stderr
 
 
 def test_a_signal_that_breaks_an_import_is_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
