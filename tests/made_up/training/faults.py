@@ -11,7 +11,8 @@ from tests.made_up.training.mesh import Mesh
 from tests.made_up.training.program import Collective, Fail, Hang, Messages, Step, Stop
 from tests.made_up.training.streams import Run
 
-Programs = list[list[Step]]
+Program = list[Step]
+Programs = list[Program]
 
 _OF_ONE_SIZE = frozenset(("all_reduce", "_all_gather_base", "_reduce_scatter_base"))
 
@@ -48,6 +49,21 @@ def _nothing(random: Random, mesh: Mesh, programs: Programs) -> Fault:
 
 def _halt(number: int, within: int | None, step: Step, name: Class) -> Maker:
     """So many ranks come to this instead of going on, at most so many steps from each other, or anywhere."""
+    return _put(number, within, lambda _, program, index: program.insert(index, step), name)
+
+
+def _failing(number: int) -> Maker:
+    """The devices of so many ranks fail; their hosts go on for a few calls before they see it."""
+
+    def fail(random: Random, program: Program, index: int) -> None:
+        program.insert(min(index + random.randint(0, 20), len(program)), Stop())
+        program.insert(index, Fail(random.randint(0, 15)))
+
+    return _put(number, 2, fail, "stuck")
+
+
+def _put(number: int, within: int | None, change: Callable[[Random, Program, int], None], name: Class) -> Maker:
+    """Change the programs of so many ranks, at most so many steps from each other, or anywhere."""
 
     def make(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
         if mesh.size <= number:
@@ -57,7 +73,7 @@ def _halt(number: int, within: int | None, step: Step, name: Class) -> Maker:
         for rank in ranks:
             program = programs[rank]
             index = _inside(random, program) if within is None else first + random.randint(0, within)
-            program.insert(min(index, len(program) - 1), step)
+            change(random, program, min(index, len(program) - 1))
         return Fault(name, frozenset(ranks))
 
     return make
@@ -68,24 +84,6 @@ def _inside(random: Random, program: Sequence[Step]) -> int:
     if random.random() < 0.3:
         return random.randrange(len(program))
     return random.randrange(len(program) // 4, len(program) * 3 // 4)
-
-
-def _failing(number: int) -> Maker:
-    """The devices of so many ranks fail; their hosts go on for a few calls before they see it."""
-
-    def make(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
-        if mesh.size <= number:
-            return None
-        ranks = random.sample(range(mesh.size), number)
-        first = _inside(random, programs[ranks[0]])
-        for rank in ranks:
-            program = programs[rank]
-            index = min(first + random.randint(0, 2), len(program) - 1)
-            program.insert(min(index + random.randint(0, 20), len(program)), Stop())
-            program.insert(index, Fail(random.randint(0, 15)))
-        return Fault("stuck", frozenset(ranks))
-
-    return make
 
 
 def _device_lost(random: Random, mesh: Mesh, programs: Programs) -> Fault | None:
