@@ -15,7 +15,7 @@ from suites.diagnose.graph import Wait
 from suites.diagnose.people import SPEAKERS
 from suites.diagnose.standing import Standing
 from suites.diagnose.verdict import At
-from suites.diagnose.waits import blockers, members
+from suites.diagnose.waits import behind, blockers, members
 
 
 def how_held(case: Case, roots: frozenset[int], root: int) -> str:
@@ -165,11 +165,8 @@ def held_in(case: Case, edges: Sequence[Wait]) -> list[Wait]:
 def left_behind(case: Case) -> tuple[frozenset[int], At | None]:
     """Those who are in a call that others of their group are through, and the call: the most of them."""
     found: dict[At, set[int]] = defaultdict(set)
-    for group, table in case.table.items():
-        for person, standing in table.items():
-            front = standing.pending[0] if standing.pending else None
-            if front is not None and any(other.passed(front.seq or 0) for other in table.values()):
-                found[At(group, front.seq, front.signature.op)].add(person)
+    for group, person, call in behind(case.table):
+        found[At(group, call.seq, call.signature.op)].add(person)
     at = max(found, key=lambda one: len(found[one]), default=None)
     return (frozenset(found[at]), at) if at is not None else (frozenset(), None)
 

@@ -8,7 +8,7 @@ May import: facts, failures, graph, people, standing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from suites.diagnose.facts import Absent, Call, Fact, Level, Moving, Track, Trouble, Waiting, Who
@@ -89,14 +89,19 @@ def _left_alone(facts: Iterable[Fact], table: Standings) -> frozenset[int]:
     of what was looked at the moment that something happened, it may be but a moment."""
     recorded = {fact.group for fact in facts if isinstance(fact, Track)}
     loose = {fact.group for fact in facts if isinstance(fact, Track) and (fact.failures_end or fact.instant)}
+    told = recorded - loose - {UNNAMED}
     return frozenset(
-        person
-        for group in recorded - loose - {UNNAMED}
-        for person, standing in table.get(group, {}).items()
-        if (front := standing.pending[0] if standing.pending else None) is not None
-        and front.signature.op in SYNCHRONISING
-        and any(other.passed(front.seq or 0) for other in table[group].values())
+        person for group, person, call in behind(table) if group in told and call.signature.op in SYNCHRONISING
     )
+
+
+def behind(table: Standings) -> Iterator[tuple[str, int, Call]]:
+    """Who is in a call that another one of the group is through: group, person and call."""
+    for group, standings in table.items():
+        for person, standing in standings.items():
+            call = standing.pending[0] if standing.pending else None
+            if call is not None and any(other.passed(call.seq or 0) for other in standings.values()):
+                yield group, person, call
 
 
 def members(group: str, people: People, standings: Mapping[int, Standing]) -> tuple[int, ...]:
@@ -206,13 +211,11 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
                 head = oldest.get(peer)
                 if answer is not None and (head is None or _together(head, answer)):
                     continue
-                why = (
-                    ASIDE
-                    if answer is not None and head is not None and _aside(head, answer)
-                    else "is held up before it"
-                )
+                why = "is held up before it"
                 if answer is None:
                     why = "has not come to this one" if begun is False else PASSED_OR_NOT
+                elif head is not None and _aside(head, answer):
+                    why = ASIDE
                 where = found.sure if peer in telling or answer is not None else found.unseen
                 where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
 
