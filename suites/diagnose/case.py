@@ -40,16 +40,21 @@ class Case:
     @property
     def unsure(self) -> frozenset[int]:
         """They may be but victims: they wait for somebody of whom there is no evidence, may have left a call that
-        failed on one, or are in one that only such have left. What a rank comes to only after a call that it is in
-        already does not count."""
+        failed on one, are in one that only such have left, or what they are in longest is not known. What a rank comes
+        to only after a call that it is in already does not count."""
         oldest = blockers(self.table)
-        return self._of_open_groups() | self._of_failed_calls() | frozenset(
+        return self.cut | self._of_open_groups() | self._of_failed_calls() | frozenset(
             waiter
             for wait in self.waits.unseen
             for waiter in wait.waiters
             if wait.group is None or (call := oldest.get(waiter)) is None or call.entered is None
             or (call.group, call.peer is None and call.seq) in ((wait.group, wait.seq), (wait.group, False))
         )  # fmt: skip
+
+    @property
+    def cut(self) -> frozenset[int]:
+        """What they are in longest was overwritten: it is not known whom they wait for."""
+        return frozenset(person for table in self.table.values() for person, standing in table.items() if standing.cut)
 
     def _of_failed_calls(self) -> frozenset[int]:
         failed = self.waits.failed

@@ -38,8 +38,9 @@ def _one_collective(circle: frozenset[int], edges: Sequence[Wait]) -> bool:
 def _may_be_open(case: Case, cycle: frozenset[int], inner: Sequence[Wait]) -> bool:
     """Whether one of a circle is in a message, as far as its recording tells, and in something else that one comes to
     of whom there is no evidence: it may be that, and the other end may have the message behind itself. Or whether all
-    have begun what is waited for, in streams that need not wait for each other."""
-    if all(wait.why == ASIDE for wait in inner):
+    have begun what is waited for, in streams that need not wait for each other; or what one is in longest is not
+    known."""
+    if cycle & case.cut or all(wait.why == ASIDE for wait in inner):
         return True
     in_messages = {waiter for wait in inner if wait.why == PASSED_OR_NOT for waiter in wait.waiters & cycle}
     return any(wait.waiters & in_messages and wait.waited - cycle for wait in case.waits.unseen)

@@ -189,6 +189,8 @@ class Track:
     are through may be about to leave it."""
     failures_end: bool = False
     """A call that failed is told as one that ended."""
+    cut: bool = False
+    """Older calls than those recorded are under way: the recorder has overwritten them."""
     by_turns: bool = False
     """Its status counts messages and collectives of the group by turns, so nothing is taken from it."""
     messages: Mapping[tuple[int, bool], int] | None = None

@@ -38,6 +38,8 @@ class Standing:
     """See Track."""
     begun: Mapping[tuple[int, bool], int] | None = None
     """See Track.messages."""
+    cut: bool = False
+    """See Track."""
     untold: bool = False
     """Nothing tells how far it has come."""
 
@@ -152,6 +154,7 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
     fresh.history.update(track.history)
     fresh.exact = fresh.exact or track.exact
     fresh.by_turns = fresh.by_turns or track.by_turns
+    fresh.cut = fresh.cut or track.cut
     fresh.begun = track.messages
     fresh.latest = [*fresh.latest, *track.latest][-_LATEST:]
     if fresh.pending and track.completed is None:

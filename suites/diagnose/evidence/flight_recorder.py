@@ -18,7 +18,7 @@ from typing import Any
 
 from suites.diagnose.evidence import shapes
 from suites.diagnose.evidence.batches import Batches, Entry, ended, group_name
-from suites.diagnose.evidence.fr_messages import PEERS, called, numbered
+from suites.diagnose.evidence.fr_messages import PEERS, called, numbered, overwritten
 from suites.diagnose.evidence.json_values import mapping, mappings, natural, word
 from suites.diagnose.evidence.operations import EQUAL_INPUTS, operation
 from suites.diagnose.evidence.source import Source
@@ -100,6 +100,7 @@ class _Dump:
         self._entries = mappings(dump.get("entries"))
         self._batches = Batches(self._entries)
         self._messages = numbered(self._entries)
+        self._full = overwritten(self._entries)
         self._members = {name: _ranks(config.get("ranks")) for name, config in self._configs.items()}
         self._signatures: dict[tuple[Any, ...], Signature] = {}
         self._who = Who()
@@ -193,6 +194,7 @@ class _Dump:
                 signature = self._signature(entry)
                 history[seq] = signature if seq not in history else Signature("coalesced")
         enqueued, started, completed = status
+        cut = self._full and _is_cut(entries, enqueued, completed)
         # A status counts collectives and messages of a group by turns, so beside messages it tells nothing. Where none
         # are under way, that more are over than can be shows it. What is recorded tells the last collective too.
         most = min((natural(e.get("collective_seq_id")) or 0 for e in open_ones), default=(enqueued or 0) + 1) - 1
@@ -207,7 +209,7 @@ class _Dump:
             history=tuple(sorted(history.items())),
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
             failures_end=any(e.get("retired") is True and e.get("state") != "completed" for e in entries),
-            by_turns=by_turns, messages=None if self._messages is None else self._messages.counts(name),
+            by_turns=by_turns, cut=cut, messages=None if self._messages is None else self._messages.counts(name),
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:
@@ -240,6 +242,17 @@ class _Dump:
         dtype = dtypes[0] if isinstance(dtypes, list) and dtypes and isinstance(dtypes[0], str) else None
         made = self._signatures[key] = Signature(op, count, dtype.lower() if dtype else None)
         return made
+
+
+def _is_cut(entries: Sequence[Entry], enqueued: int | None, completed: int | None) -> bool:
+    """Whether calls of a group are under way by its status that come before all that is recorded of it. One status
+    counts its collectives and its messages, so that it does not tell where there are both."""
+    of_messages = {bool(entry.get("is_p2p")) for entry in entries} == {True}
+    collectives = max((natural(entry.get("collective_seq_id")) or 0 for entry in entries if of_messages), default=0)
+    if completed is None or enqueued is None or not collectives < completed < enqueued:
+        return False
+    numbers = [natural(entry.get("p2p_seq_id" if of_messages else "collective_seq_id")) or 0 for entry in entries]
+    return completed + 1 < min(numbers, default=enqueued + 1)
 
 
 def _ranks(value: Any) -> tuple[int, ...]:

@@ -38,9 +38,19 @@ class Numbered:
 
 def numbered(entries: Sequence[Entry]) -> Numbered | None:
     """Nothing where some are not there: those that are over were left out, or the recorder has overwritten them."""
-    if [natural(entry.get("record_id")) for entry in entries] != list(range(len(entries))):
-        return None
-    return Numbered(entries)
+    return Numbered(entries) if _first_of_all(entries) == 0 else None
+
+
+def overwritten(entries: Sequence[Entry]) -> bool:
+    """Whether the recorder has overwritten what came before, and nothing was left out since."""
+    return (_first_of_all(entries) or 0) > 0
+
+
+def _first_of_all(entries: Sequence[Entry]) -> int | None:
+    """Number of the first one where all are there that were recorded after it."""
+    records = [natural(entry.get("record_id")) for entry in entries]
+    first = records[0] if records else 0
+    return first if first is not None and records == list(range(first, first + len(records))) else None
 
 
 def called(entry: Entry) -> str:
