@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -51,6 +53,27 @@ def test_a_fault_is_named_and_drawn(dumps: Path, tmp_path: Path, capsys: pytest.
     ElementTree.fromstring(graph.read_text(encoding="utf-8"))
     assert json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
     assert run(["diagnose", "deadlock", str(dumps), *options]) == 1  # what it wrote itself it writes again
+
+
+@pytest.mark.parametrize("beside", [0, 20])
+def test_standard_input_is_read_alone_and_beside_many_files(tmp_path: Path, beside: int) -> None:
+    """Many are read by other processes."""
+    others = [tmp_path / f"{number}.log" for number in range(beside)]
+    for number, other in enumerate(others):
+        other.write_text(f"nothing of note {number}\n", encoding="utf-8")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    lines = ("Traceback (most recent call last):", '  File "train.py", line 3, in step', "ValueError: a bad batch")
+    done = subprocess.run(
+        [sys.executable, "-m", "opsdist_cli", "diagnose", "deadlock", "-", *map(str, others), "--json"], check=False,
+        input="".join(f"[rank3]: {line}\n" for line in lines), capture_output=True, text=True, timeout=60,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )  # fmt: skip
+    told = json.loads(done.stdout)
+    validate(told)
+    assert [one["rank"] for one in told["verdict"]["culprits"]] == [3]
+    assert {one["file"] for one in told["evidence"]} == {"standard input"}
+    assert list(scratch.iterdir()) == []
 
 
 def test_bare_json_leaves_stdout_to_the_record(dumps: Path, capsys: pytest.CaptureFixture[str]) -> None:

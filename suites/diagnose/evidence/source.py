@@ -11,6 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -46,15 +47,34 @@ class _File:
         return open(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
+class _Spooled:
+    """Standard input in a file, which is there for as long as this is. A copy for another process is its path alone."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        with tempfile.NamedTemporaryFile(prefix="opsdist-", delete=False) as spooled:
+            self.path = spooled.name
+            weakref.finalize(self, _remove, self.path, os.getpid())
+            shutil.copyfileobj(stream, spooled)
+
+    def __call__(self) -> BinaryIO:
+        return _File(self.path)()
+
+    def __reduce__(self) -> tuple[type[_File], tuple[str]]:
+        return _File, (self.path,)
+
+
+def _remove(path: str, owner: int) -> None:
+    if os.getpid() == owner:
+        os.unlink(path)
+
+
 def sources(paths: Sequence[str]) -> Iterator[Source | Unread]:
     """Of all files in the order of the paths; folders with all that is in them, by name."""
     seen = _Seen()
     for path in paths:
         if path == STANDARD_INPUT:
-            with tempfile.NamedTemporaryFile(prefix="opsdist-") as spooled:
-                shutil.copyfileobj(sys.stdin.buffer, spooled)
-                spooled.flush()
-                yield from _opened("standard input", _File(spooled.name), os.path.getsize(spooled.name), NOBODY)
+            spooled = _Spooled(sys.stdin.buffer)
+            yield from _opened("standard input", spooled, os.path.getsize(spooled.path), NOBODY)
         elif _is_empty(path):
             yield Unread(path, "a folder with nothing in it")
         else:

@@ -184,12 +184,18 @@ def test_more_members_than_anything_honest_has(tmp_path: Path, monkeypatch: pyte
         assert "more than 3 members" in str(told[f"{tmp_path}/{name}"])
 
 
-def test_standard_input_is_spooled_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_spooled_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"text"))))
-    (one,) = [(source.name, source.open) for source in sources(["-"]) if isinstance(source, Source)]
-    assert one[0] == "standard input"
-    with pytest.raises(FileNotFoundError):
-        one[1]()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = list(sources(["-"]))
+    assert [one.name for one in found if isinstance(one, Source)] == ["standard input"]
+    assert len(list(tmp_path.iterdir())) == 1
+    for one in (found[0], pickle.loads(pickle.dumps(found[0]))):  # the one is for a process that reads it
+        assert isinstance(one, Source)
+        with one.open() as stream:
+            assert stream.read() == b"text"
+    del found, one
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_equal_files_of_a_series_are_looks_at_different_times(tmp_path: Path) -> None:
