@@ -193,6 +193,8 @@ class Track:
     """Older calls than those recorded are under way: the recorder has overwritten them."""
     by_turns: bool = False
     """Its status counts messages and collectives of the group by turns, so nothing is taken from it."""
+    counted: int | None = None
+    """What its status has for completed, be it of a message."""
     messages: Mapping[tuple[int, bool], int] | None = None
     """How many it has begun, by the other end's rank in the group and `peer_sends`; where all are recorded."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from suites.diagnose.facts import Call, Fact, Place, Seen, Signature, Track
 from suites.diagnose.people import People
@@ -36,12 +37,14 @@ class Standing:
     latest: list[Call] = field(default_factory=list)
     by_turns: bool = False
     """See Track."""
+    counted: int | None = None
+    """See Track."""
     begun: Mapping[tuple[int, bool], int] | None = None
     """See Track.messages."""
     cut: bool = False
     """See Track."""
     untold: bool = False
-    """Nothing tells how far it has come."""
+    """Nothing tells how far it has come: it may be through what others are in, or not have come to it."""
 
     @property
     def front(self) -> int | None:
@@ -109,7 +112,8 @@ def _in_messages(standing: Standing) -> bool:
 
 def _without_numbers(standings: Sequence[Standing], busy: Set[int]) -> None:
     """Of a group whose status counts messages and collectives by turns only what is recorded tells how far anybody has
-    come. Who has recorded nothing of it, and is in nothing else, has not come to what others are in.
+    come. Who has recorded nothing of it has not come to what others are in where it is in nothing else, or where its
+    last number is the one that all of them had last ended before.
 
     A number that may be of a collective is taken for one where more have such than are in one: it is few that hang."""
     recorded = {one.person: _recorded(one) for one in standings}
@@ -119,11 +123,15 @@ def _without_numbers(standings: Sequence[Standing], busy: Set[int]) -> None:
     ]
     if len(through) <= sum(bool(one.pending) for one in standings):
         through.clear()
+    before = {one.counted for one in standings if one.pending}
+    if any(seq in before for seq in chain.from_iterable(recorded.values())):
+        before.clear()  # that may be the number of what they are in
     for standing in standings:
         if standing not in through:
             mine = recorded[standing.person]
+            at_last = standing.enqueued is not None and {standing.enqueued, standing.completed} == before
             standing.completed, standing.enqueued = None, max(mine, default=None)
-            standing.untold = not mine and not standing.history and standing.person in busy
+            standing.untold = not mine and not standing.history and standing.person in busy and not at_last
 
 
 def _recorded(standing: Standing) -> list[int]:
@@ -154,6 +162,7 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
     fresh.history.update(track.history)
     fresh.exact = fresh.exact or track.exact
     fresh.by_turns = fresh.by_turns or track.by_turns
+    fresh.counted = track.counted
     fresh.cut = fresh.cut or track.cut
     fresh.begun = track.messages
     fresh.latest = [*fresh.latest, *track.latest][-_LATEST:]

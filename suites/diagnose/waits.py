@@ -131,9 +131,10 @@ def _of_collectives(
             if person in waiters or person in passed or person in moving:
                 continue
             mine = standings.get(person)
-            if mine is not None and mine.front is None and (mine.reached(seq) or mine.untold):
+            if mine is not None and mine.front is None and mine.reached(seq):
                 continue  # it has begun it, and nothing of it is under way: it is through, or may be
-            (late if person in telling else unseen).add(person)
+            told = person in telling and (mine is None or not mine.untold)
+            (late if told else unseen).add(person)
         if passed and op in SYNCHRONISING:
             unseen.clear()  # some are through, so all have been there
         if late:

@@ -209,7 +209,8 @@ class _Dump:
             history=tuple(sorted(history.items())),
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
             failures_end=any(e.get("retired") is True and e.get("state") != "completed" for e in entries),
-            by_turns=by_turns, cut=cut, messages=None if self._messages is None else self._messages.counts(name),
+            by_turns=by_turns, counted=status[2], cut=cut,
+            messages=None if self._messages is None else self._messages.counts(name),
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:

@@ -64,3 +64,16 @@ def test_a_number_that_most_have_may_be_of_the_collective_that_one_does_not_come
     behind = dumped(0, {WORLD: Status(2, -1, 8)}, under_way(WORLD, 2))
     through = (dumped(rank, {WORLD: Status(2, -1, 2)}) for rank in (1, 2))
     assert verdict_of(tmp_path, behind, *through) == ("stuck", [0])
+
+
+@pytest.mark.parametrize(("last", "told"), [(140, ("cycle", [1, 2])), (19, ("undecided", []))])
+def test_whose_last_is_what_all_had_last_ended_before_has_not_come_further(
+    tmp_path: Path, last: int, told: tuple[str, list[int]]
+) -> None:
+    """Rank 2 is in a call of the pair that rank 1, in collective 19 of the world, does not come to. Where all waiters
+    had last ended message 140, rank 2 has not come to 19 either. Were it 19, that may be of the collective."""
+    waits = {WORLD: Status(19, -1, last)}
+    entered = under_way(WORLD, 19)
+    idle = {WORLD: Status(last, -1, last), PAIR: Status(3, -1, 2)}
+    one = dumped(1, {**waits, PAIR: Status(2, -1, 2)}, entered)
+    assert verdict_of(tmp_path, dumped(0, waits, entered), one, dumped(2, idle, under_way(PAIR, 3))) == told
