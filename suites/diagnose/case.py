@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from suites.diagnose.addresses import shared_addresses
 from suites.diagnose.aliases import united
+from suites.diagnose.calls import SYNCHRONISING
 from suites.diagnose.complaints import Complaint, complaints
 from suites.diagnose.devices import shared_devices
 from suites.diagnose.facts import Fact, Track
@@ -21,7 +22,7 @@ from suites.diagnose.people import People, meet
 from suites.diagnose.runs import of_latest_attempt, of_latest_run, without_just_begun
 from suites.diagnose.stale import of_the_job
 from suites.diagnose.standing import Standings, standings, telling
-from suites.diagnose.waits import SYNCHRONISING, Waits, blockers, waits
+from suites.diagnose.waits import Waits, blockers, waits
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suites.diagnose.blaming import blamed
+from suites.diagnose.calls import COLLECTIVES
 from suites.diagnose.case import Case
 from suites.diagnose.graph import Wait, ends, reaching
 from suites.diagnose.holding import decisive_call, held_in
 from suites.diagnose.verdict import At, Verdict
-from suites.diagnose.waits import ASIDE, COLLECTIVES, MISSED, PASSED_OR_NOT, order_waits
+from suites.diagnose.waits import ASIDE, MISSED, PASSED_OR_NOT, order_waits
 from suites.diagnose.words import call, everybody, verb
 
 

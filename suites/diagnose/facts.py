@@ -365,6 +365,8 @@ class Seen:
     """Not cut off."""
     verbose: bool = False
     """It would have told of calls, had there been any."""
+    all_groups: bool = False
+    """It tells of every group in which it has called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Who is who: what evidence calls by rank, by process, or by a rank in a group, brought together as people of one job.
 
-May import: facts, worldwide.
+May import: facts, members, worldwide.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from suites.diagnose.facts import (
     Who,
     World,
 )
+from suites.diagnose.members import list_members
 from suites.diagnose.worldwide import worldwide
 
 SPEAKERS = (Call, Track, Trouble, Ended, Raised, Stack, Seen, Setting, Identity)
@@ -107,7 +108,7 @@ class People:
 def meet(facts: Sequence[Fact]) -> People:
     """Everybody of whom the facts speak, the members of groups included that say nothing themselves."""
     groups = _merged_groups(facts)
-    _list_members(groups, facts)
+    least = list_members(groups, facts)
     book = _Book()
     notes: list[str] = []
     speakers: dict[str, set[Hashable]] = defaultdict(set)
@@ -122,6 +123,8 @@ def meet(facts: Sequence[Fact]) -> People:
             if group.ranks:
                 book.same(("group", key, number), ("rank", group.ranks[number]))
     _take_world(book, groups, notes)
+    for rank in range(least):
+        book.join(Who(rank))
     counted = (group.heads for key, group in groups.items() if key in _WORLD or group.name in _WORLD)
     _widen_world(book, groups, set(filter(None, counted)) | {fact.size for fact in facts if isinstance(fact, World)})
     for key in worldwide(facts, groups, max(book.ranks(), default=-1) + 1):
@@ -174,18 +177,6 @@ def _merged_groups(facts: Iterable[Fact]) -> dict[str, Group]:
         elif isinstance(fact, Call | Track) and fact.group not in groups:
             groups[fact.group] = Group(fact.group, fact.place)
     return groups
-
-
-def _list_members(groups: dict[str, Group], facts: Iterable[Fact]) -> None:
-    """Those of a group of known size whose members nothing lists, where as many have recorded calls of it."""
-    seen: dict[str, set[int | None]] = defaultdict(set)
-    for fact in facts:
-        if isinstance(fact, Track):
-            seen[fact.group].add(fact.who.rank)
-    for key, group in groups.items():
-        ranks = sorted(rank for rank in seen[key] if rank is not None)
-        if group.ranks is None and group.heads == len(ranks) and ranks:
-            groups[key] = replace(group, size=len(ranks), ranks=tuple(ranks))
 
 
 def _keys(who: Who) -> Iterator[Hashable]:

@@ -2,7 +2,7 @@
 
 The rule: a rank whose oldest call of a group that has not ended is number s waits for every member that has not begun
 s, or is still in an earlier one. That is looked at in every group at once, so a chain leads from group to group.
-May import: facts, failures, graph, people, standing.
+May import: calls, facts, failures, graph, people, standing.
 """
 
 from __future__ import annotations
@@ -11,26 +11,19 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from suites.diagnose.calls import SYNCHRONISING
 from suites.diagnose.facts import Absent, Call, Fact, Level, Moving, Track, Trouble, Waiting, Who
 from suites.diagnose.failures import left_by_failure
 from suites.diagnose.graph import Wait
 from suites.diagnose.people import UNNAMED, WORLD, People
 from suites.diagnose.standing import Standing, Standings
 
-SYNCHRONISING = frozenset(
-    (
-        "allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv", "alltoall", "alltoallv", "barrier",
-        "init",
-    )
-)  # fmt: skip
-"""Nobody comes out of these before all have come in."""
 MISSED = "a watcher misses it"
 """Why somebody is waited for, where one who sees all tells that it is not there."""
 PASSED_OR_NOT = "has not come to the other end"
 """Why somebody is waited for in a message. It may have come and gone before: what is over need not be recorded."""
 ASIDE = "may be held up before it"
 """Why, where the other end is begun, and before it another message of another pair: those have streams of their own."""
-COLLECTIVES = SYNCHRONISING | {"broadcast", "reduce", "gather", "scatter"}
 
 
 @dataclass(slots=True)

@@ -116,16 +116,18 @@ class _Dump:
         self._who = Who(rank=rank, host=told.host if told.pid is None else None)
         back_end = next((str(entry.get("profiling_name", "")).partition(":")[0] for entry in self._entries), "")
         kind = f"flight recorder dump ({', '.join(part for part in (self._version, back_end) if part)})"
-        yield Seen(self._place, kind, self._who, verbose=True)
         by_group: dict[str, list[Entry]] = defaultdict(list)
         for entry in self._entries:
             by_group[group_name(entry)].append(entry)
+        ids = self._ids(by_group)
+        # What was recorded first is lost where much was; a status is kept of each group with calls.
+        all_groups = bool(self._status) and set(map(str, self._status)) <= set(ids.values())
+        yield Seen(self._place, kind, self._who, verbose=True, all_groups=all_groups)
         for name in dict.fromkeys((*self._configs, *by_group)):
             ranks = self._members.get(name) or None
             heads = None if ranks else self._heads(by_group.get(name, ()))
             title, size = self._title(name), len(ranks) if ranks else None
             yield Group(self._key(name), self._place, title, size, ranks, heads=heads)
-        ids = self._ids(by_group)
         for name in dict.fromkeys((*self._configs, *by_group)):
             entries, status = by_group.get(name, ()), self._status_of(ids.get(name))
             self._batches.through(name, entries, status[2])
