@@ -5,7 +5,7 @@ May import: everything of this package but evidence and what judges.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from suites.diagnose.addresses import shared_addresses
@@ -14,6 +14,7 @@ from suites.diagnose.calls import SYNCHRONISING
 from suites.diagnose.complaints import Complaint, complaints
 from suites.diagnose.devices import shared_devices
 from suites.diagnose.facts import Fact, Track
+from suites.diagnose.failures import all_heard, has_gone_on
 from suites.diagnose.graph import Ends, ends
 from suites.diagnose.guesses import settled
 from suites.diagnose.mismatch import Mismatch, mismatches
@@ -58,22 +59,32 @@ class Case:
         return frozenset(person for table in self.table.values() for person, standing in table.items() if standing.cut)
 
     def _of_failed_calls(self) -> frozenset[int]:
-        failed = self.waits.failed
-        return failed | frozenset(
+        return self.waits.failed | frozenset(
             person
-            for table in self.table.values() if failed
+            for group, table in self.table.items()
             for person, standing in table.items()
             if standing.pending
             and (through := {other for other in table if table[other].passed(standing.front or 0)})
-            and through <= failed
-        )  # fmt: skip
+            and (through <= self.waits.failed or self._may_have_failed(group, person, through))
+        )
+
+    def _may_have_failed(self, group: str, person: int, through: Set[int]) -> bool:
+        """Whether the call that it is in may have failed for all who are through: somebody is not heard, and they have
+        begun nothing since but what it has begun as well without coming out."""
+        if group not in self._loose() or all_heard(group, self.people, self.telling):
+            return False
+        seq = self.table[group][person].front or 0
+        together = {
+            (call.group, call.seq) for table in self.table.values() if person in table for call in table[person].pending
+        }
+        return not any(has_gone_on(other, group, seq, self.table, together) for other in through)
 
     def _of_open_groups(self) -> frozenset[int]:
         """They are in a call of a group of which it is not told how many it has, and nothing shows that all came to it.
 
         Where others are through they are taken to have, but not in a broadcast, which others leave before all are in,
         by recordings that tell nothing of failures: who died before it has left none."""
-        loose = {fact.group for fact in self.facts if isinstance(fact, Track) and fact.failures_end}
+        loose = self._loose()
         return frozenset(
             person
             for group, table in self.table.items()
@@ -85,6 +96,10 @@ class Case:
                 or not any(other.passed(standing.front or 0) for other in table.values())
             )
         )
+
+    def _loose(self) -> set[str]:
+        """Groups by whose recordings a call that failed is one that ended."""
+        return {fact.group for fact in self.facts if isinstance(fact, Track) and fact.failures_end}
 
     @property
     def unseen(self) -> frozenset[int]:

@@ -3,7 +3,7 @@
 A call fails for all of its group when one of them dies, and whoever dies leaves no recording. So where nobody of a
 group has gone on after a call that somebody left last of all, it may have failed: not to have come to the next one is
 then nothing against who left it.
-May import: facts, people.
+May import: facts, people, standing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence, Set
 
 from suites.diagnose.facts import Call, Fact, Track
 from suites.diagnose.people import People
+from suites.diagnose.standing import Standings
 
 
 def left_by_failure(facts: Sequence[Fact], people: People, telling: Set[int]) -> dict[int, Call]:
@@ -39,9 +40,24 @@ def left_by_failure(facts: Sequence[Fact], people: People, telling: Set[int]) ->
         # Calls may have been begun together and waited for later, so any group's last one may be why.
         for call in (track.latest[-1] for track in of if track.latest and not under_way[person]):
             others = groups[call.group] - {person}
-            if not _all_heard(call.group, people, telling) and not any(gone_on(other, call) for other in others):
+            if not all_heard(call.group, people, telling) and not any(gone_on(other, call) for other in others):
                 found[person] = call
     return found
+
+
+def has_gone_on(person: int, group: str, seq: int, table: Standings, together: Set[tuple[str, int | None]]) -> bool:
+    """Whether it has begun anything after that call, but for calls that may have been begun together with it."""
+    begun = [
+        call
+        for standings in table.values()
+        if (standing := standings.get(person)) is not None
+        for call in (*standing.latest, *standing.pending)
+        if call.entered is not None
+    ]
+    since = next((call.entered for call in begun if (call.group, call.seq) == (group, seq)), None)
+    if since is None or not begun:
+        return True  # it was so long ago that it is not among the last ones
+    return any((call.entered or 0.0) > since and (call.group, call.seq) not in together for call in begun)
 
 
 def _last(tracks: Sequence[Track]) -> Call | None:
@@ -53,6 +69,6 @@ def _same(one: Call, other: Call) -> bool:
     return (one.group, one.seq) == (other.group, other.seq)
 
 
-def _all_heard(group: str, people: People, telling: Set[int]) -> bool:
+def all_heard(group: str, people: People, telling: Set[int]) -> bool:
     """All members are known, and there is evidence of each: then none of them has died."""
     return people.counted(group) and set(people.members(group) or ()) <= telling

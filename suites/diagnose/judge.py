@@ -277,7 +277,8 @@ _OF_PROCESSES = frozenset(("missing", "crashed", "stuck"))
 def _completed(case: Case, verdict: Verdict) -> Verdict:
     """With those who cannot be excluded, whole hosts, and what to do next."""
     suspects = verdict.suspects or (case.unseen if verdict.name != "none" else frozenset())
-    suspects |= case.unsure & (case.ends.roots | ends(order_waits(case.table, case.people)).roots)
+    circles = frozenset().union(*case.ends.cycles) if verdict.name != "none" else frozenset()
+    suspects |= case.unsure & (case.ends.roots | ends(order_waits(case.table, case.people)).roots | circles)
     about = verdict.about or (_host(case, verdict.culprits) if verdict.name in _OF_PROCESSES else ())
     own = verdict.initiating.remedy if verdict.initiating else ()
     if verdict.name in ("undecided", "joined"):  # what proves nothing may still be worth a look

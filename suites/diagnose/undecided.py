@@ -33,10 +33,10 @@ def undecided(case: Case) -> Verdict:
         speaker = f"{somebody(case.people, first.person)}: " if first.person is not None else ""
         text = f"{speaker}{first.what}; nothing tells at whose end"
     elif suspects:
-        left = frozenset(waiting - suspects)
+        who = frozenset(waiting - suspects or waiting)
         text = (
-            f"{everybody(case.people, left) if left else 'ranks'} {verb(left, 'waits', 'wait')}, and nothing tells for "
-            f"whom: there is no evidence of {everybody(case.people, unseen) if unseen else 'the others'}"
+            f"{_held_up(case, who)}: there is no evidence of "
+            f"{everybody(case.people, unseen) if unseen else 'the others'}"
         )
     elif in_vain := case.waits.waiters | complaining(case, Level.TIMEOUT):
         text = f"{everybody(case.people, in_vain)} waited in vain, and nothing tells for whom"
@@ -53,6 +53,15 @@ def undecided(case: Case) -> Verdict:
         "undecided", "hypothesis", text, suspects=suspects, waiting=frozenset(waiting - suspects),
         at=where or common_call(case), waits=[*case.waits.sure, *case.waits.unseen],
     )  # fmt: skip
+
+
+def _held_up(case: Case, who: frozenset[int]) -> str:
+    if not who:
+        return "ranks wait, and nothing tells for whom"
+    everyone = everybody(case.people, who)
+    if who <= case.waits.failed:
+        return f"{everyone} may have left the last call because it failed, and nothing tells on whom"
+    return f"{everyone} {verb(who, 'waits', 'wait')}, and nothing tells for whom"
 
 
 def _alone(case: Case) -> set[int]:

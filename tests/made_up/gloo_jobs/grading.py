@@ -70,7 +70,7 @@ def grade(outcome: Outcome, dumps: Dumps, verdict: Verdict) -> Grade:
         blame, verdict, right,
         suspected=verdict["class"] in ("undecided", "joined") and not named and blame.due <= suspects,
         innocents=innocents,
-        lost=frozenset() if nothing else blame.due - named - suspects - sides,
+        lost=frozenset() if outcome.finished else blame.due - named - suspects - sides,
         gone=outcome.plan.size - len(dumps),
         culprit_gone=not blame.due <= dumps.keys(),
     )  # fmt: skip

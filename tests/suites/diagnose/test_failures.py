@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suites.diagnose.case import case_of
-from suites.diagnose.facts import Call, Fact, Place, Signature, Track, Who
+from suites.diagnose.facts import Call, Fact, Group, Place, Signature, Track, Who
 from suites.diagnose.judge import judge
 from suites.diagnose.verdict import Verdict
 
@@ -87,3 +87,37 @@ def test_a_broadcast_of_a_group_that_nothing_lists_may_wait_for_a_rank_above_all
     assert (told("broadcast", loose=True).name, told("broadcast", loose=True).culprits) == ("undecided", frozenset())
     assert told("broadcast", loose=False).culprits == {1}
     assert told("allreduce", loose=True).culprits == {1}
+
+
+def test_who_went_on_only_with_what_was_begun_together_may_have_left_a_failed_call() -> None:
+    """Rank 2 is in a call of its row that ranks 0 and 1 are through, and in one of all that was begun after it: so may
+    theirs have been, before the one of the row failed. Rank 3 is heard no more."""
+
+    def told(last: int) -> Verdict:
+        row = [track(rank, "row", 4, 1.0, ends=rank != 2) for rank in range(3)]
+        everybody = Group("0", Place("rank_0"), size=5)
+        return verdict(
+            everybody, *row, *(track(rank, "0", 6 if rank == 2 else last, 2.0, ends=False) for rank in (0, 1, 2, 4))
+        )
+
+    assert (told(6).name, told(6).culprits) == ("undecided", frozenset())
+    assert {2, 3} <= told(6).suspects
+    assert told(7).culprits == {2}
+
+
+def test_ranks_that_wait_for_each_other_are_suspects_where_one_of_them_may_wait_for_somebody_unheard() -> None:
+    """Ranks 1 and 2 are in different calls of groups of both, and rank 2 is in one before that to which rank 0, that
+    nothing is seen of, may not have come."""
+    first = [track(1, "one", 5, 1.0, ends=False), track(2, "one", 4, 0.5, ends=True)]
+    second = [track(2, "two", 6, 1.0, ends=False), track(1, "two", 5, 0.6, ends=True)]
+    told = verdict(*first, *second, track(2, "three", 4, 0.9, ends=False), track(3, "0", 1, 0.1, ends=True))
+    assert (told.name, told.culprits) == ("undecided", frozenset())
+    assert {0, 1, 2} <= told.suspects
+
+
+def test_who_may_have_left_by_failure_is_not_said_to_wait() -> None:
+    told = verdict(*(track(rank, "0", 3, 1.0, ends=True) for rank in (1, 2)), track(3, "row", 4, 2.0, ends=True))
+    assert told.explanation == (
+        "ranks 1-3 may have left the last call because it failed, and nothing tells on whom: there is no evidence of "
+        "rank 0"
+    )
