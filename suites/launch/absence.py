@@ -8,14 +8,13 @@ May import: the standard library, deadlines.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from suites.launch import deadlines
 
 
 class Absence:
-    """`with absence:` is around what the caller does meanwhile; `seconds` is how long that took the last time.
+    """`with absence:` is around what the caller does meanwhile.
 
     Once it was started, `stand_in` is called every now and then while the caller is away, and never while it is not.
     """
@@ -23,8 +22,7 @@ class Absence:
     def __init__(self, stand_in: Callable[[], None]) -> None:
         self._stand_in = stand_in
         self._lock = threading.Lock()
-        self._since: float | None = None
-        self.seconds = 0.0
+        self._is_away = False
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -39,15 +37,14 @@ class Absence:
 
     def __enter__(self) -> None:
         with self._lock:
-            self._since = time.monotonic()
+            self._is_away = True
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self.seconds = time.monotonic() - (self._since or 0.0)
-            self._since = None
+            self._is_away = False
 
     def _serve(self) -> None:
         while not self._over.wait(deadlines.BEAT_SECONDS):
             with self._lock:
-                if self._since is not None:
+                if self._is_away:
                     self._stand_in()

@@ -22,6 +22,8 @@ BEAT_SECONDS = 2.0
 TURN_SECONDS = 0.1
 ABSENT_SECONDS = 0.05
 """From here on, time the caller takes for an event is not held against agent and ranks."""
+BUSY_SECONDS = 1.0
+"""What the controller does itself between two looks at what agents say takes less; else it did not run."""
 
 
 def of_reports(faulted: float, busy: float, timeout: float) -> float:

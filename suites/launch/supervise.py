@@ -64,6 +64,8 @@ class Supervisor:
     _stop_at: float | None = None
     _stopped: float | None = None
     _moved: float = 0.0
+    _excused: float = 0.0
+    """Until when it is known whether anything ran here."""
     _absence: Absence = field(init=False)
 
     def __post_init__(self) -> None:
@@ -165,32 +167,40 @@ class Supervisor:
 
     def _serve(self, done: Callable[[], bool], greeting: float | None = None) -> Iterator[Event]:
         """Until it is done, or everything was told to stop and is waited for no longer."""
-        while not (done() or self._overdue()):
+        self._excused = time.monotonic()
+        while True:
             if greeting is not None:
                 self._open_some()
-            before = time.monotonic()
-            ready = self._selector.select(deadlines.TURN_SECONDS)
             # A process that was suspended, or a machine, wakes up to what had been said meanwhile.
-            self._excuse(time.monotonic() - before - deadlines.TURN_SECONDS)
+            asked = self._excuse(deadlines.BUSY_SECONDS)
+            if done() or self._overdue():
+                return
+            ready = self._selector.select(deadlines.TURN_SECONDS)
+            self._excuse(deadlines.TURN_SECONDS + deadlines.ABSENT_SECONDS)
             for key, _ in ready:
                 for event in key.data():
                     with self._absence:
                         yield event
-                    self._excuse(self._absence.seconds)
-            self._watch(greeting)
+                    self._excuse(deadlines.ABSENT_SECONDS)
+            self._watch(asked, greeting)
 
     def _overdue(self) -> bool:
         return self._stopped is not None and time.monotonic() - self._stopped > deadlines.STOP_SECONDS
 
-    def _excuse(self, seconds: float) -> None:
-        """The caller was away: what happened meanwhile is still unread, so no deadline may pass because of it."""
-        if seconds > deadlines.ABSENT_SECONDS:
+    def _excuse(self, allowed: float) -> float:
+        """Gives the time. Where more than what is allowed has passed since this was done last, the caller was away, or
+        nothing ran: what happened meanwhile is still unread, so no deadline may pass because of it."""
+        now = time.monotonic()
+        seconds, self._excused = now - self._excused, now
+        if seconds > allowed:
             self._moved += seconds
             for link in self._links:
                 link.heard += seconds
                 link.opened += seconds
+            self._answer_by += seconds
             self._stop_at = None if self._stop_at is None else self._stop_at + seconds
             self._stopped = None if self._stopped is None else self._stopped + seconds
+        return now
 
     # --- starting agents
 
@@ -363,8 +373,8 @@ class Supervisor:
         if self._stop_at is None or self._stop_at > now + grace:
             self._stop_at = now + grace
 
-    def _watch(self, greeting: float | None) -> None:
-        now = time.monotonic()
+    def _watch(self, now: float, greeting: float | None) -> None:
+        """`now` is when it was asked last for what agents have said: whatever they said until then has been read."""
         if self._stopped is not None:
             return
         self._beat()
@@ -377,7 +387,7 @@ class Supervisor:
         elif self._job and self._stop_at is not None:
             # Reports are waited for only where one may still come.
             if not self._roll.awaited or now >= max(self._stop_at, self._patience()):
-                self._blame_silent()
+                self._blame_silent(now)
                 self._stop()
         else:
             self._watch_silence(now)
@@ -407,12 +417,11 @@ class Supervisor:
             return 0.0
         return deadlines.of_reports(self._faulted, self._roll.last_busy(), self._job.timeout)
 
-    def _blame_silent(self) -> None:
+    def _blame_silent(self, now: float) -> None:
         """When ranks ran into deadlines, note the state of those that did not report. Those of a host that nothing is
         heard of could not: that is the host's or the network's, not theirs."""
         if self._job is None or not any(fault.waiting_for or fault.kind == "silence" for fault in self.faults):
             return
-        now = time.monotonic()
         excused: set[int] = set()
         for link in self._opened:
             if link.command.far and not link.over and now - link.heard > deadlines.QUIET_SECONDS:

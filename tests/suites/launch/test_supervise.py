@@ -226,6 +226,25 @@ def test_time_in_which_the_controller_was_away_is_nobodys_fault(space: RunSpace)
     assert watched.faults == []
 
 
+class Suspended(Watched):
+    """It does not run for a while, just when it has read that a rank has started."""
+
+    def _go(self) -> None:
+        super()._go()
+        before = time.monotonic()
+        until(lambda: time.monotonic() > before + 1.2, 10.0, "the end of it")
+
+
+def test_what_was_said_while_the_controller_did_not_run_is_read_before_anybody_is_called_silent(
+    space: RunSpace,
+) -> None:
+    acts = [HELLO, "read", started(0, _ended_process()), "wait 0.3", said(0, type="finished"), ENDED]
+    watched = puppet(space, *acts, ranks=1)
+    suspended = Suspended(watched.commands, watched.job)
+    run(suspended)
+    assert suspended.faults == []
+
+
 def test_reports_that_came_while_the_controller_was_away_count_before_deadlines(space: RunSpace) -> None:
     watched = puppet(space, HELLO, "read", started(0, _ended_process()), failed(0, 1), said(0, type="row"),
                      "wait 0.6", failed(1, 0), "eof", ENDED)  # fmt: skip
