@@ -208,7 +208,7 @@ def _joined(case: Case) -> Verdict | None:
             first = next(iter(fronts.values()))
             if any(held_before(oldest.get(person), standing) for person, standing in fronts.items()):
                 continue
-            if any(group in case.people.persons[one].group_ranks for one in case.unseen - set(fronts)):
+            if any(wait.group == group and wait.waited - set(fronts) for wait in case.waits.unseen):
                 continue  # somebody is waited for there of whom nothing is seen
             seq, began = first.front, [standing.pending[0].entered or 0.0 for standing in fronts.values()]
             found.append((min(began), At(group, seq, operation_at(first, seq)), frozenset(fronts)))

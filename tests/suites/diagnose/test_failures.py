@@ -121,3 +121,10 @@ def test_who_may_have_left_by_failure_is_not_said_to_wait() -> None:
         "ranks 1-3 may have left the last call because it failed, and nothing tells on whom: there is no evidence of "
         "rank 0"
     )
+
+
+def test_a_call_of_a_group_that_nothing_lists_is_not_joined_while_somebody_is_not_heard() -> None:
+    """Ranks 2 and 4 are in it, and rank 0 may be of their group."""
+    told = verdict(*(track(rank, "column", 3, 1.0, ends=False) for rank in (2, 4)), track(4, "0", 1, 0.1, ends=True))
+    assert (told.name, told.culprits) == ("undecided", frozenset())
+    assert 0 in told.suspects
