@@ -21,9 +21,10 @@ from suites.diagnose.compact import Kept
 from suites.diagnose.evidence import FILE_READERS, LINE_READERS, attribute, line_reader
 from suites.diagnose.evidence.archive import DAMAGED
 from suites.diagnose.evidence.log import read_log
+from suites.diagnose.evidence.names import owner
 from suites.diagnose.evidence.source import Source, sources
 from suites.diagnose.evidence.text import looks_like_text
-from suites.diagnose.facts import NOBODY, Evidence, Fact, Identity, Place, Unread
+from suites.diagnose.facts import NOBODY, Evidence, Fact, Identity, Place, Unread, Who
 
 _HEAD = 1 << 16
 _FEW = 16
@@ -57,12 +58,15 @@ def gather(paths: Sequence[str], progress: Callable[[str], None] | None = None, 
 
 
 def read(source: Source | Unread, readers: Readers) -> Evidence:
-    """One of them. Never raises."""
-    if isinstance(source, Unread):
-        return Evidence([source])
+    """One of them. Never raises. Of what cannot be read the name may still tell that there is such a rank."""
     kept = Kept()
-    for fact in _facts(source, readers):
-        kept.add(_owned(fact, source))
+    who, found = (owner(source.file), [source]) if isinstance(source, Unread) else (source.who, _facts(source, readers))
+    is_understood = False
+    for fact in found:
+        is_understood |= not isinstance(fact, Unread)
+        kept.add(_owned(fact, who))
+    if who != NOBODY and not is_understood:
+        kept.add(Identity(who, Place(_name(source))))
     return kept.evidence()
 
 
@@ -97,14 +101,12 @@ def _of_log(source: Source, head: bytes, readers: Readers) -> Iterator[Fact]:
         yield fact
     if not understood:
         yield Unread(source.name, "text, but nothing in it is known")
-        if source.who != NOBODY:
-            yield Identity(source.who, Place(source.name))  # there is such a rank
 
 
-def _owned(fact: Fact, source: Source) -> Fact:
+def _owned(fact: Fact, who: Who) -> Fact:
     """A fact that says nothing of whose it is belongs to whom the source's name tells."""
-    if source.who != NOBODY and getattr(fact, "who", None) == NOBODY:
-        return replace(fact, who=source.who)  # type: ignore[arg-type]
+    if who != NOBODY and getattr(fact, "who", None) == NOBODY:
+        return replace(fact, who=who)  # type: ignore[arg-type]
     return fact
 
 

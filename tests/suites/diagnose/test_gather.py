@@ -9,7 +9,7 @@ import pytest
 from suites.diagnose import gather as gathering
 from suites.diagnose.compact import Kept
 from suites.diagnose.evidence import FILE_READERS, LINE_READERS, line_reader
-from suites.diagnose.facts import Call, Fact, Level, Place, Seen, Signature, Trouble, Unread, Waiting, Who
+from suites.diagnose.facts import Call, Fact, Identity, Level, Place, Seen, Signature, Trouble, Unread, Waiting, Who
 
 FAKES = "tests.suites.diagnose.fakereaders"
 READERS = gathering.Readers({"fake": FAKES}, {"complaints": f"{FAKES}:Complaints"})
@@ -43,6 +43,18 @@ def test_a_file_goes_to_the_reader_whose_it_is_and_a_log_to_all(tmp_path: Path) 
 def test_what_gives_nothing_says_why(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "a").write_bytes(data)
     assert facts(tmp_path / "a") == [Unread(f"{tmp_path}/a", why)]
+
+
+@pytest.mark.parametrize("data", [b"", bytes(range(256)) * 9, b"plain text\n", b"FAKE RAISE", None])
+def test_of_what_tells_nothing_the_name_tells_that_there_is_such_a_rank(tmp_path: Path, data: bytes | None) -> None:
+    path = tmp_path / "rank_3.dump"
+    if data is None:
+        path.symlink_to(tmp_path / "gone")
+    else:
+        path.write_bytes(data)
+    unread, identity = facts(path)
+    assert isinstance(unread, Unread)
+    assert identity == Identity(Who(rank=3), Place(str(path)))
 
 
 def test_many_sources_are_read_by_processes_in_their_order(tmp_path: Path) -> None:
