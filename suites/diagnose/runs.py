@@ -20,6 +20,7 @@ from suites.diagnose.facts import (
     Fact,
     Group,
     HostAddress,
+    Identity,
     JustBegun,
     Level,
     Raised,
@@ -32,6 +33,10 @@ from suites.diagnose.facts import (
 )
 
 _RECORDED = (Group, Seen, Track)
+_RECORDED_WITHOUT_LINES = (Call, Identity, JustBegun)
+"""Recordings are files; lines of a log that tell as much are no part of one."""
+_OWN_RING, _OWN_RUN = "opsdist flight recorder", "run of opsdist"
+"""What opsdist leaves of each run in a folder of its own, whatever its ranks came to."""
 _OF_HOSTS = (HostAddress, Seen, Setting)
 """They are the same in all attempts."""
 
@@ -51,13 +56,23 @@ def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
             files[kinds.get(file, ""), fact.who.rank].add(file)
             times = [call.entered for call in (*fact.pending, *fact.latest) if call.entered is not None]
             latest[file] = max(latest[file], *times, 0.0)
+        elif isinstance(fact, Seen) and fact.kind == _OWN_RING and fact.who.rank is not None:
+            files[fact.kind, fact.who.rank].add(fact.place.file)
     several = {rank for (_, rank), of in files.items() if len(of) > 1}
     if not several:
         return facts, []
-    dropped, note = _dropped(files, latest)
+    own = {file for file, kind in kinds.items() if kind == _OWN_RUN}
+    dropped, note = _dropped(files, latest, own)
     if not note:
         note = f"{len(several)} ranks have several recordings: the latest of each was judged"
-    return [fact for fact in facts if not (isinstance(fact, _RECORDED) and fact.place.file in dropped)], [note]
+    return [fact for fact in facts if _recording(fact) not in dropped], [note]
+
+
+def _recording(fact: Fact) -> str | None:
+    """The file, where it may be a recording that tells it."""
+    if isinstance(fact, _RECORDED) or (isinstance(fact, _RECORDED_WITHOUT_LINES) and fact.place.line is None):
+        return fact.place.file
+    return None
 
 
 def of_latest_attempt(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
@@ -114,15 +129,19 @@ def _of(fact: Track | Call | JustBegun) -> tuple[str, int | None]:
     return os.path.dirname(fact.place.file), fact.who.rank
 
 
-def _dropped(files: Mapping[tuple[str, int], Set[str]], latest: Mapping[str, float]) -> tuple[set[str], str]:
-    """What is of earlier runs; and a note, where folders tell runs apart."""
+def _dropped(
+    files: Mapping[tuple[str, int], Set[str]], latest: Mapping[str, float], own: Set[str]
+) -> tuple[set[str], str]:
+    """What is of earlier runs; and a note, where folders tell runs apart. `own` is what stands beside rings."""
     everything = set().union(*files.values())
     folders = {os.path.dirname(file) for file in everything}
     apart = all(len({os.path.dirname(file) for file in of}) == len(of) for of in files.values())
     if len(folders) > 1 and apart:
         newest = max(folders, key=lambda folder: max(latest[file] for file in everything if _in(file, folder)))
         kept = {file for file in everything if _in(file, newest)}
-        return everything - kept, f"recordings of several runs: only those in {newest or '.'}, the latest, were judged"
+        beside = {file for file in own if not _in(file, newest)}
+        note = f"recordings of several runs: only those in {newest or '.'}, the latest, were judged"
+        return everything - kept | beside, note
     return {file for of in files.values() for file in of - {max(of, key=lambda one: (latest[one], one))}}, ""
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from suites.diagnose.facts import Call, Fact, Identity, Place, Seen, Signature, Track, Who
 from suites.diagnose.offline import diagnose
+from suites.diagnose.runs import of_latest_run
 from suites.report import now
 from tests.made_up.hangs import dumps, job
 from tests.suites.diagnose.cases.framework_inputs import waiting
@@ -51,6 +53,29 @@ def test_hosts_with_folders_of_their_own_are_one_run(tmp_path: Path) -> None:
     record = judged(tmp_path)
     assert named(record) == [3]
     assert not record["notes"]
+
+
+def of_own_run(folder: str, start: float, pid: int, *, calls: bool = True) -> list[Fact]:
+    """What a run of opsdist's own left whose two ranks wait for a message of each other."""
+    told = Place(f"{folder}/run.json")
+    facts: list[Fact] = [Seen(told, "run of opsdist")]
+    for rank in range(2):
+        who, ring = Who(rank=rank, host="node01", pid=pid + rank), Place(f"{folder}/rank-{rank}.ring")
+        facts += [Identity(who, told), Seen(ring, "opsdist flight recorder", who)]
+        if calls:
+            done = Call(who, ring, "world", 1, Signature("barrier"), "done", entered=start)
+            facts.append(Track(who, ring, "world", 1, None, 1, latest=[done]))
+            facts.append(Call(who, ring, "messages", None, Signature("recv"), "pending", Who(rank=1 - rank)))
+    return facts
+
+
+def test_nothing_of_an_earlier_run_of_opsdist_is_left() -> None:
+    """Neither messages, nor processes, nor what ranks without a call have left."""
+    latest = of_own_run("state/c", 200.0, 30)
+    earlier = of_own_run("state/a", 100.0, 10) + of_own_run("state/b", 150.0, 20, calls=False)
+    kept, notes = of_latest_run(earlier + latest)
+    assert list(kept) == latest
+    assert ["state/c" in note for note in notes] == [True]
 
 
 _ASSERT = "[rank2]: RuntimeError: CUDA error: device-side assert triggered\n"
