@@ -78,6 +78,7 @@ class Entry:
 class Ring:
     """What one rank has recorded, oldest call first.
 
+    `whole` says that its names are all there: where they are cut off, nobody knows of which groups the calls are.
     `dropped` are the calls before those, about. `read_at` is when the snapshot was taken, or the clocks were last
     looked at; `epoch` is what makes its times those of the host's clock of the day. Seconds.
     """
@@ -91,6 +92,7 @@ class Ring:
     dropped: int
     read_at: float | None
     epoch: float | None
+    whole: bool
 
 
 def read(data: bytes) -> Ring:
@@ -111,7 +113,7 @@ def read(data: bytes) -> Ring:
     first = entries[0].number if entries else given + 1
     return Ring(
         rank, world_size, pid, names.host, tuple(names.groups.values()), tuple(entries), min(first - 1, given),
-        times.read_at, times.epoch,
+        times.read_at, times.epoch, names.whole,
     )  # fmt: skip
 
 
@@ -164,6 +166,7 @@ class _Program:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
+    whole: bool
     host: str | None
     groups: Mapping[int, Group]
     programs: Mapping[int, _Program]
@@ -172,9 +175,10 @@ class _Names:
     @classmethod
     def of(cls, data: bytes) -> _Names:
         (length,) = ring.NUMBER.unpack_from(data, ring.NAMES_LENGTH_AT)
+        end = ring.NAMES_AT + min(length, ring.NAMES)
         host: str | None = None
         found: dict[str, dict[int, Any]] = {kind: {} for kind in _KINDS}
-        for line in data[ring.NAMES_AT : ring.NAMES_AT + min(length, ring.NAMES)].split(b"\n"):
+        for line in data[ring.NAMES_AT : end].split(b"\n"):
             try:
                 told = json.loads(line)
                 kind = next(iter(told))
@@ -184,7 +188,7 @@ class _Names:
                     found[kind][_number(told[kind])] = _KINDS[kind](told)
             except (ValueError, TypeError, KeyError, LookupError, StopIteration, RecursionError):
                 continue  # torn, or of a kind that this version does not know
-        return cls(host, found["group"], found["program"], found["frame"])
+        return cls(len(data) >= end, host, found["group"], found["program"], found["frame"])
 
 
 def _group(told: Mapping[str, Any]) -> Group:

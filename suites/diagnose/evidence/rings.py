@@ -14,7 +14,7 @@ from collectives.ringreader import Entry, RecorderError, Ring
 from collectives.ringreader import read as read_ring
 from suites.diagnose.evidence.line import merged
 from suites.diagnose.evidence.source import Source
-from suites.diagnose.facts import NOBODY, Call, Fact, Group, Place, Seen, Signature, Track, Unread, Who
+from suites.diagnose.facts import NOBODY, Call, Fact, Group, Identity, Place, Seen, Signature, Track, Unread, Who
 
 MESSAGES = "messages"
 """Stands for the group of all that ranks send to each other one by one: every pair has one of its own in the ring."""
@@ -41,7 +41,19 @@ def facts_of(data: bytes, name: str, who: Who = NOBODY, names: Mapping[str, str]
     except RecorderError as error:
         return [Unread(name, str(error))]
     known = merged(Who(rank=ring.rank, host=ring.host, pid=ring.pid), who)
+    if why := _untold(ring):
+        # Who seems to be in no call would be blamed for it.
+        return [Unread(name, why), Identity(known, Place(name))]
     return list(_facts(ring, Place(name), known, names or {}))
+
+
+def _untold(ring: Ring) -> str:
+    """Why it does not tell what the rank is in."""
+    if not ring.whole:
+        return "cut off: the names of groups are lost, and with them where the rank was"
+    if any(entry.group is None and entry.exited is None for entry in ring.entries):
+        return "the group of a call under way found no room in it, so where the rank was is not known"
+    return ""
 
 
 def moving(rings: Mapping[int, bytes]) -> list[int]:

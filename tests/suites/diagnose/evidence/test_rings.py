@@ -21,8 +21,9 @@ from suites.runfolder import Run, write
 RANKS = 3
 
 
-def taken(rank: int, begun: int, seconds: float) -> bytes:
-    """The snapshot of a rank that is in its call number `begun` for so many seconds."""
+def taken(rank: int, begun: int, seconds: float, *, unnamed: int = 0) -> bytes:
+    """The snapshot of a rank that is in its call number `begun` for so many seconds, and before that came to as many
+    of groups without a name."""
     descriptor = ring.memory()
     assert descriptor is not None
     try:
@@ -31,6 +32,8 @@ def taken(rank: int, begun: int, seconds: float) -> bytes:
         named = Named(group, "barrier", "linear", "uint8", None, None, 0, 0)
         program = recorder.program(named, Plan(()), range(RANKS), rank)
         kind = 10
+        for number in range(1, unnamed + 1):
+            recorder.enter(CallTag(2, number, kind, 0, 0, 0, 0), 0, 0, 0)
         for number in range(1, begun + 1):
             record = recorder.enter(CallTag(1, number, kind, 0, 0, 0, 0), group, program, 0)
             if number < begun:
@@ -92,3 +95,28 @@ def test_what_one_run_says_of_its_ranks_is_nothing_to_another(tmp_path: Path, ri
     assert judged(tmp_path / "today", rings, [])["class"] == "stuck"
     both = diagnose([str(tmp_path)], ["opsdist"], now()).record()
     assert both["verdict"]["class"] == "stuck"
+
+
+@pytest.mark.parametrize("left", [ring.RECORDS_AT, ring.RECORDS_AT + 640, ring.NAMES_AT, ring.NAMES_AT + 40])
+def test_a_ring_that_is_cut_shows_nothing(tmp_path: Path, rings: dict[int, bytes], left: int) -> None:
+    """Neither that all is well, nor that its rank is behind."""
+    record = whole(tmp_path / "alone", {1: rings[1][:left]})
+    assert record["verdict"]["class"] == "undecided"
+    assert "cut off" in record["sources"]["unread"][0]["why"]
+    record = whole(tmp_path / "among", {**rings, 1: rings[1][:left]})
+    assert (record["verdict"]["class"], record["verdict"]["culprits"]) == ("undecided", [])
+    assert 1 in [suspect["rank"] for suspect in record["verdict"]["suspects"]]
+
+
+def test_a_rank_that_is_in_a_call_of_an_unknown_group_is_not_behind(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    record = whole(tmp_path, {**rings, 1: taken(1, 4, 60.0, unnamed=1)})
+    assert (record["verdict"]["class"], record["verdict"]["culprits"]) == ("undecided", [])
+    assert "no room" in record["sources"]["unread"][0]["why"]
+
+
+def whole(folder: Path, rings: dict[int, bytes]) -> dict[str, Any]:
+    """The record of a diagnosis of these alone."""
+    folder.mkdir(exist_ok=True)
+    for rank, data in rings.items():
+        (folder / f"rank-{rank}.ring").write_bytes(data)
+    return diagnose([str(folder)], ["opsdist"], now()).record()
