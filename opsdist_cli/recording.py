@@ -42,7 +42,7 @@ def keep(screen: Screen, crew: Crew, host_of: list[str], started: datetime, fold
     it is, and what reads it."""
     from suites.diagnose.evidence.rings import moving
     from suites.runfolder import Run, Unwritten, kept, write
-    from suites.verdict import words
+    from suites.verdict import report, words
 
     if not crew.rings:
         if folder:
@@ -50,9 +50,9 @@ def keep(screen: Screen, crew: Crew, host_of: list[str], started: datetime, fold
         return
     faults = [words(fault) for fault in crew.faults]
     # A fault ends calls too; without one, a call that was begun a moment ago is but one of a run that went on.
-    run = Run(
-        command_line(), started.isoformat(), host_of, crew.pids, faults, () if faults else moving(crew.rings)
-    )  # fmt: skip
+    going_on = () if faults else moving(crew.rings)
+    reports = [report(fault) for fault in crew.faults if fault.rank is not None]
+    run = Run(command_line(), started.isoformat(), host_of, crew.pids, faults, going_on, reports)
     if folder is not None:
         found = write(folder, run, crew.rings)
     else:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from suites.errors import UsageError
 
@@ -29,8 +30,9 @@ _OURS = re.compile(r"\d{8}T\d{6}Z-\d{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is told beside the rings. `hosts` are by rank, `faults` are in words, `started` as ISO 8601 writes it.
-    `moving` are ranks that were going on when they were looked at, so that what they were in shows nothing."""
+    """What is told beside the rings. `hosts` are by rank, `started` as ISO 8601 writes it. `faults` are in words, and
+    `reports` are those of ranks as they were seen. `moving` are ranks that were going on when they were looked at, so
+    that what they were in shows nothing."""
 
     command: Sequence[str]
     started: str
@@ -38,6 +40,7 @@ class Run:
     pids: Mapping[int, int]
     faults: Sequence[str]
     moving: Sequence[int] = ()
+    reports: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,14 @@ class Fault:
     traceback: str = ""
 
 
+def report(fault: Fault) -> dict[str, Any]:
+    """What a diagnosis needs of the fault of a rank, to be kept as JSON."""
+    return {name: getattr(fault, name) for name in REPORTED} | {"words": words(fault)}
+
+
+REPORTED = ("rank", "kind", "phase", "error", "message", "waiting_for", "code", "signal", "state", "pid")
+
+
 _SCARCE = "ResourceError"
 _SCARCE_ADVICE = (
     "`ulimit -a`, `free`, `ss -s` and net.ipv4.ip_local_port_range on that host: what there is not enough of",

@@ -1,6 +1,6 @@
 """A run of opsdist's own that went wrong, as facts: what its ranks reported, or did not, and what they recorded.
 
-May import: facts, judge, record, evidence.rings, suites.verdict.
+May import: facts, judge, record, reports, evidence.rings, suites.verdict.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import Any
 from suites.diagnose import record
 from suites.diagnose.case import case_of
 from suites.diagnose.evidence.rings import facts_of
-from suites.diagnose.facts import Ended, Fact, Level, Moving, Place, Raised, Seen, Subject, Trouble, Waiting, Who
+from suites.diagnose.facts import Fact, Moving, Place, Seen, Who
 from suites.diagnose.judge import judge
+from suites.diagnose.reports import of_fault
 from suites.verdict import Fault, words
 from suites.verdict import judge as judge_launch
 
 _BEYOND_RANKS = frozenset(("launch", "agent", "unreachable", "outside", "silence"))
 """Kinds of faults of which what ranks recorded tells nothing: their agents, hosts and networks are in question."""
 _BEYOND_CALLS = frozenset(("ResourceError", "RendezvousError", "Unreached"))
-_MISMATCH = "MismatchError"
-_STOPPED = ("T", "t")
 
 
 def judged(
@@ -78,20 +77,4 @@ def _told(faults: Sequence[Fault], host_of: Sequence[str]) -> Iterator[Fact]:
             who = Who(rank=fault.rank, host=_host(host_of, fault.rank), pid=fault.pid)
             place = Place("this run", number, words(fault), float(number))
             yield Seen(place, "report of a rank", who)
-            yield from _of_fault(fault, who, place)
-
-
-def _of_fault(fault: Fault, who: Who, place: Place) -> Iterator[Fact]:
-    match fault.kind:
-        case "exit":
-            yield Ended(who, place, fault.code, fault.signal)
-        case "failure" if fault.waiting_for:
-            yield Waiting(who, place, tuple(Who(rank=rank) for rank in fault.waiting_for))
-        case "failure" if fault.error != _MISMATCH:
-            yield Raised(who, place, fault.error, fault.message)
-        case "silent" if (fault.state or "").startswith(_STOPPED):
-            advice = f"who stopped it: a debugger, job control, a container; `kill -CONT {fault.pid}` lets it go on"
-            yield Trouble(
-                who, place, Level.INITIATING, f"its process is stopped (state {fault.state})", "stuck",
-                (Subject("rank", who),), (advice,), "opsdist.stopped",
-            )  # fmt: skip
+            yield from of_fault(fault, who, place)

@@ -20,7 +20,6 @@ from suites.diagnose.facts import (
     Fact,
     Group,
     HostAddress,
-    Identity,
     JustBegun,
     Level,
     Raised,
@@ -33,8 +32,6 @@ from suites.diagnose.facts import (
 )
 
 _RECORDED = (Group, Seen, Track)
-_RECORDED_WITHOUT_LINES = (Call, Identity, JustBegun)
-"""Recordings are files; lines of a log that tell as much are no part of one."""
 _OWN_RING, _OWN_RUN = "opsdist flight recorder", "run of opsdist"
 """What opsdist leaves of each run in a folder of its own, whatever its ranks came to."""
 _OF_HOSTS = (HostAddress, Seen, Setting)
@@ -61,7 +58,7 @@ def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
     several = {rank for (_, rank), of in files.items() if len(of) > 1}
     if not several:
         return facts, []
-    own = {file for file, kind in kinds.items() if kind == _OWN_RUN}
+    own = {fact.place.file for fact in facts if isinstance(fact, Seen) and fact.kind == _OWN_RUN}
     dropped, note = _dropped(files, latest, own)
     if not note:
         note = f"{len(several)} ranks have several recordings: the latest of each was judged"
@@ -69,10 +66,10 @@ def of_latest_run(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:
 
 
 def _recording(fact: Fact) -> str | None:
-    """The file, where it may be a recording that tells it."""
-    if isinstance(fact, _RECORDED) or (isinstance(fact, _RECORDED_WITHOUT_LINES) and fact.place.line is None):
-        return fact.place.file
-    return None
+    """The file, where it may be a recording that tells it: they have no lines, as logs have that tell as much."""
+    if isinstance(fact, Unread) or not (isinstance(fact, _RECORDED) or fact.place.line is None):
+        return None
+    return fact.place.file
 
 
 def of_latest_attempt(facts: Sequence[Fact]) -> tuple[Sequence[Fact], list[str]]:

@@ -37,7 +37,7 @@ def test_a_run_is_kept_under_its_time_in_utc(tmp_path: Path) -> None:
     assert json.loads((found / "run.json").read_text()) == {
         "command": ["opsdist", "perf"], "started": "2026-01-02T03:04:05Z", "hosts": ["node01", "node02"],
         "pids": {"0": 11, "1": 12}, "faults": ["rank 1 is missing"],
-        "moving": [],
+        "moving": [], "reports": [],
     }  # fmt: skip
 
 

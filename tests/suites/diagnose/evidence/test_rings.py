@@ -17,6 +17,7 @@ from suites.diagnose.evidence.rings import moving
 from suites.diagnose.offline import diagnose
 from suites.report import now
 from suites.runfolder import Run, write
+from suites.verdict import Fault, report, words
 
 RANKS = 3
 
@@ -112,6 +113,26 @@ def test_a_rank_that_is_in_a_call_of_an_unknown_group_is_not_behind(tmp_path: Pa
     record = whole(tmp_path, {**rings, 1: taken(1, 4, 60.0, unnamed=1)})
     assert (record["verdict"]["class"], record["verdict"]["culprits"]) == ("undecided", [])
     assert "no room" in record["sources"]["unread"][0]["why"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        (Fault(1, "exit", "call 4", code=-9, signal=9, pid=71), ("crashed", [1])),
+        (Fault(1, "failure", "call 4", error="ValueError", message="no such shard", pid=71), ("crashed", [1])),
+        (Fault(1, "silent", "call 4", state="T (stopped)", pid=71), ("stuck", [1])),
+        (Fault(0, "exit", "call 5", code=-11, signal=11, pid=70), ("crashed", [0])),
+    ],
+)
+def test_what_was_seen_of_ranks_counts_in_a_run_that_was_kept(
+    tmp_path: Path, rings: dict[int, bytes], fault: Fault, named: tuple[str, list[int]]
+) -> None:
+    """As it did when the run went wrong: without it, who is behind is blamed."""
+    run = Run(["opsdist", "perf"], "", ["node01"] * RANKS, {0: 70, 1: 71, 2: 72}, [words(fault)], (), [report(fault)])
+    assert write(tmp_path, run, rings) == tmp_path
+    verdict = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert (verdict["class"], [culprit["rank"] for culprit in verdict["culprits"]]) == named
+    assert verdict["initiating"]["text"] == words(fault)
 
 
 def whole(folder: Path, rings: dict[int, bytes]) -> dict[str, Any]:
