@@ -72,7 +72,9 @@ def sources(paths: Sequence[str]) -> Iterator[Source | Unread]:
     """Of all files in the order of the paths; folders with all that is in them, by name."""
     seen = _Seen()
     for path in paths:
-        if path == STANDARD_INPUT:
+        if path == STANDARD_INPUT and sys.stdin is None:
+            yield Unread("standard input", "closed")
+        elif path == STANDARD_INPUT:
             spooled = _Spooled(sys.stdin.buffer)
             yield from _opened("standard input", spooled, os.path.getsize(spooled.path), NOBODY)
         elif _is_empty(path):

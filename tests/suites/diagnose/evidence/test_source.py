@@ -198,6 +198,11 @@ def test_standard_input_is_spooled_and_removed(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
+def test_standard_input_that_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert list(sources(["-"])) == [Unread("standard input", "closed")]
+
+
 def test_equal_files_of_a_series_are_looks_at_different_times(tmp_path: Path) -> None:
     for name in ("ras1.txt", "ras2.txt", "ras.txt"):
         (tmp_path / name).write_text("2 ranks have launched up to operation 9\n")
