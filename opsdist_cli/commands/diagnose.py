@@ -89,6 +89,7 @@ def deadlock(
     out = sinks(screen, json=json_path)
     drawn = _drawing(graph)
     trace = _trace(timeline)
+    _keep_apart(json_path, trace)
     found = _recorded(screen, paths, timeline is not None) if paths else live(screen, flags)
     record = found.record()
     out.write(record)
@@ -178,6 +179,13 @@ def _trace(timeline: str | None) -> Path | None:
         reason = f"'{timeline}' does not end in .json; bare --timeline, after all PATHs, prints text"
         raise click.BadParameter(reason, param_hint="--timeline")
     return writable(Path(timeline), "--timeline")
+
+
+def _keep_apart(json_path: str | None, trace: Path | None) -> None:
+    """The trace would be written over the record."""
+    if trace is not None and json_path not in (None, "-") and Path(json_path).resolve() == trace:
+        reason = f"{json_path} is where the record goes; name another file"
+        raise click.BadParameter(reason, param_hint="--timeline")
 
 
 def _spare_evidence(path: str | None, option: str) -> None:

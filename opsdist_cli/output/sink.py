@@ -94,6 +94,8 @@ def put(target: Path, text: str) -> None:
     try:
         staging.write_text(text, encoding="utf-8")
         staging.replace(target)
+    except OSError as error:  # which does not say where, or names a file that nobody knows
+        raise OSError(error.errno, error.strerror, str(target)) from None
     finally:
         staging.unlink(missing_ok=True)
 

@@ -173,3 +173,11 @@ def test_evidence_is_never_written_over(dumps: Path, option: str, capsys: pytest
 def test_endings_say_what_is_written(dumps: Path, option: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diagnose", "deadlock", str(dumps), option, file]) == 2
     assert "end" in capsys.readouterr().err
+
+
+def test_the_trace_and_the_record_are_two_files(dumps: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = dumps.parent / "both.json"
+    same = str(dumps / ".." / "both.json")
+    assert run(["diagnose", "deadlock", str(dumps), "--json", str(file), "--timeline", same]) == 2
+    assert "name another file" in capsys.readouterr().err
+    assert not file.exists()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -92,3 +94,13 @@ def test_every_format_can_be_written(tmp_path: Path) -> None:
 def test_where_there_is_no_room_is_said() -> None:
     with pytest.raises(OSError, match="/dev/full"):
         put(Path("/dev/full"), "x" * 100_000)
+
+
+def test_a_full_disk_is_told_with_the_file_that_was_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match=re.escape(f"{tmp_path}/waits.svg")):
+        put(tmp_path / "waits.svg", "x")
+    assert list(tmp_path.iterdir()) == []
