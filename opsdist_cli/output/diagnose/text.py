@@ -65,8 +65,12 @@ def _named(verdict: Record) -> Iterator[str]:
     if verdict["suspects"]:
         text = f"{listed(named(verdict['suspects']))} (cannot be excluded: no evidence that clears them)"
         yield from entry("suspect" + "s" * (len(verdict["suspects"]) > 1), text)
-    if verdict["waiting"]:
-        yield from entry("victims", f"{called(verdict['waiting'])}, which only wait")
+    waiting = verdict["waiting"]
+    if waiting and verdict["culprits"]:
+        one = len(waiting) == 1
+        yield from entry("victim" + "s" * (not one), f"{called(waiting)}, which only wait{'s' * one}")
+    elif waiting:  # any of them may be why
+        yield from entry("waiting", called(waiting))
 
 
 def _groups(groups: Sequence[Record]) -> Iterator[str]:

@@ -38,10 +38,17 @@ def test_next_steps_are_numbered() -> None:
 
 def test_both_sides_of_a_mismatch_are_shown() -> None:
     sides = [{"signature": "allreduce of 8 float32", "ranks": [0, 1]}, {"signature": "allgather", "ranks": [2, 3]}]
-    text = render(diagnosis(verdict=verdict(**{"class": "mismatch"}, culprits=[], sides=sides)))
+    tie = verdict(**{"class": "mismatch"}, culprits=[], sides=sides, waiting=[0, 1, 2, 3])
+    text = render(diagnosis(verdict=tie))
+    assert "  waiting     ranks [0-3]\n" in text
+    assert "victim" not in text  # one side is at fault
     assert "entered     allreduce of 8 float32: ranks [0-1]" in text
     assert "entered     allgather: ranks [2-3]" in text
     assert text.endswith("# fault found: mismatch (likely) at allreduce #1234 of tensor")
+
+
+def test_one_victim_is_one() -> None:
+    assert "  victim      rank 3, which only waits\n" in render(diagnosis(verdict=verdict(waiting=[3])))
 
 
 def test_a_thousand_ranks_stay_on_one_screen() -> None:
