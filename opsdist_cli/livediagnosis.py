@@ -55,14 +55,14 @@ def live(screen: Screen, flags: Mapping[str, Any]) -> Report:
     from suites.report import now
 
     started, options, folder = now(), _options(flags), folder_of(flags["record_folder"])
-    for line in opening(os.environ):
-        screen.result(line)
     with contextlib.closing(crew_of(flags)) as crew:
         ended = connect(screen, crew, options.timeout)
         if ended or crew.faults:
+            _open(screen)
             crew.close()
             return unlaunched(command_line(), started, crew.faults, exit_code_of(ended) if ended else None)
         run = DeadlockRun(options, command_line(), started, crew)
+        _open(screen)  # nothing is said to be exercised by a command that was refused
         screen.result(f"# {run.world.why}; {len(run.calls)} calls in {len(run.groups())} groups")
         ended = _show(screen, run)
         keep(screen, crew, list(run.world.host_of), started, folder)
@@ -70,6 +70,11 @@ def live(screen: Screen, flags: Mapping[str, Any]) -> Report:
             for trace in run.tracebacks:
                 screen.note(trace.rstrip(), level=-1)
         return run.record(exit_code_of(ended) if ended else None)
+
+
+def _open(screen: Screen) -> None:
+    for line in opening(os.environ):
+        screen.result(line)
 
 
 def opening(environ: Mapping[str, str]) -> Iterator[str]:
