@@ -19,6 +19,9 @@ from suites.diagnose.facts import NOBODY, Call, Fact, Group, Identity, Place, Se
 MESSAGES = "messages"
 """Stands for the group of all that ranks send to each other one by one: every pair has one of its own in the ring."""
 _LATEST = 64
+_BARRIER = "barrier"
+_WITHOUT_COUNT = ("alltoallv", _BARRIER)
+"""The ring has 0 for it: it moves nothing, or each rank has counts of its own."""
 _MOMENT_SECONDS = 1.0
 """Longer than most calls take, and shorter than anybody looks at a run that hangs before ending it."""
 
@@ -101,12 +104,13 @@ def _call(entry: Entry, group: str, who: Who, place: Place, epoch: float | None)
     op = entry.collective or "unknown"
     if entry.peer is not None:
         op = "send" if entry.sends else "recv"
+    count = None if op in _WITHOUT_COUNT and not entry.count else entry.count
     step = None
     if entry.outcome != "done" and entry.steps:
         step = f"{entry.step + 1} of {entry.steps}" + (f" of {entry.algorithm}" if entry.algorithm else "")
     return Call(
         who, place, group, None if entry.peer is not None else entry.sequence,
-        Signature(op, entry.count, entry.dtype, entry.operator, entry.root),
+        Signature(op, count, None if op == _BARRIER else entry.dtype, entry.operator, entry.root),
         "done" if entry.outcome == "done" else "pending",
         None if entry.peer is None else Who(rank=entry.peer), op == "send",
         None if entry.frame is None else str(entry.frame),

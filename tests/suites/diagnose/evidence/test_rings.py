@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from collectives import ring
+from collectives.ops import COLLECTIVES
 from collectives.recorder import Named, Recorder
 from collectives.schedule import Plan
 from collectives.transport.base import CallTag
@@ -22,7 +23,7 @@ from suites.verdict import Fault, report, words
 RANKS = 3
 
 
-def taken(rank: int, begun: int, seconds: float, *, unnamed: int = 0) -> bytes:
+def taken(rank: int, begun: int, seconds: float, *, unnamed: int = 0, collective: str = "barrier") -> bytes:
     """The snapshot of a rank that is in its call number `begun` for so many seconds, and before that came to as many
     of groups without a name."""
     descriptor = ring.memory()
@@ -30,9 +31,9 @@ def taken(rank: int, begun: int, seconds: float, *, unnamed: int = 0) -> bytes:
     try:
         recorder = Recorder(rank, RANKS, descriptor)
         group = recorder.group("world", range(RANKS))
-        named = Named(group, "barrier", "linear", "uint8", None, None, 0, 0)
+        named = Named(group, collective, "linear", "uint8", None, None, 0, 0)
         program = recorder.program(named, Plan(()), range(RANKS), rank)
-        kind = 10
+        kind = list(COLLECTIVES).index(collective)
         for number in range(1, unnamed + 1):
             recorder.enter(CallTag(2, number, kind, 0, 0, 0, 0), 0, 0, 0)
         for number in range(1, begun + 1):
@@ -133,6 +134,12 @@ def test_what_was_seen_of_ranks_counts_in_a_run_that_was_kept(
     verdict = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
     assert (verdict["class"], [culprit["rank"] for culprit in verdict["culprits"]]) == named
     assert verdict["initiating"]["text"] == words(fault)
+
+
+def test_what_has_no_count_is_not_said_to_move_nothing(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    uneven = taken(1, 5, 60.0, collective="alltoallv")
+    verdict = whole(tmp_path, {**rings, 1: uneven})["verdict"]
+    assert [side["signature"] for side in verdict["sides"]] == ["barrier", "alltoallv of int8"]
 
 
 def whole(folder: Path, rings: dict[int, bytes]) -> dict[str, Any]:
