@@ -31,18 +31,19 @@ class Batches:
         # whose entry is not there is being handed over still.
         batching = {group for group, messages, _ in self._batched if messages}
         open_ended = {key for key in counts if key in several or (key[1] and key[0] in batching)} - closing.keys()
-        whole = any(ended(entry) for entry in entries)
-        self._ended = open_ended - {keys[-1] if whole else None}
+        self._whole = any(ended(entry) for entry in entries)
+        self._ended = open_ended - {keys[-1] if self._whole else None}
         self._ended |= {key for key, entry in closing.items() if ended(entry)}
         self._through: dict[str, int] = {}
 
     def through(self, group: str, entries: Sequence[Entry], completed: int | None) -> None:
         """What the status of a group says that it has last completed. Collectives and messages are counted apart, so it
-        is the number of a message where there have not been so many collectives. Where that one is not there any more
-        each message has a state of its own, and they may end in another order."""
+        is the number of a message where there have not been so many collectives. Where that one is not there any more,
+        or where what is over is kept, each message or its batch has a state of its own, and they may end in another
+        order."""
         collectives = max((natural(entry.get("collective_seq_id")) or 0 for entry in entries), default=0)
         kept = any(entry.get("is_p2p") and natural(entry.get("p2p_seq_id")) == completed for entry in entries)
-        if completed is not None and completed > collectives and kept:
+        if completed is not None and completed > collectives and kept and not self._whole:
             self._through[group] = completed
 
     def number(self, entry: Entry) -> int | None:

@@ -157,6 +157,13 @@ def test_messages_that_are_no_batches_may_end_in_another_order() -> None:
     assert len(tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"].pending) == 3
 
 
+def test_where_what_is_over_is_kept_a_message_has_a_state_of_its_own() -> None:
+    """The third has ended before the first two, on a stream of its own."""
+    dump = singly(0, 3)
+    dump["entries"][2] |= {"state": "completed", "retired": True}
+    assert len(tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"].pending) == 3
+
+
 @pytest.mark.parametrize("active_only", [False, True])
 def test_who_is_a_batch_behind_is_missing(tmp_path: Path, active_only: bool) -> None:
     """Both send first; in one batch that holds up nobody."""
