@@ -56,14 +56,12 @@ def _state(case: Case, root: int, call: Call) -> str:
 
 
 def own_call(case: Case, roots: frozenset[int]) -> At | None:
-    """The oldest call that one of the roots is in."""
-    mine = [
-        (call.entered or 0.0, At(group, call.seq, call.signature.op))
-        for group, table in case.table.items()
-        for root in roots & table.keys()
-        for call in table[root].pending[:1]
+    """The oldest call that one of the roots is in and others are through; where none is, that one of them is in."""
+    calls = [call for _, person, call in behind(case.table, case.people) if person in roots] or [
+        call for table in case.table.values() for root in roots & table.keys() for call in table[root].pending[:1]
     ]
-    return min(mine, key=lambda one: one[0])[1] if mine else None
+    first = min(calls, key=lambda call: call.entered or 0.0, default=None)
+    return At(first.group, first.seq, first.signature.op) if first else None
 
 
 def decisive_call(case: Case, roots: frozenset[int], edges: Sequence[Wait]) -> At | None:
@@ -165,7 +163,7 @@ def held_in(case: Case, edges: Sequence[Wait]) -> list[Wait]:
 def left_behind(case: Case) -> tuple[frozenset[int], At | None]:
     """Those who are in a call that others of their group are through, and the call: the most of them."""
     found: dict[At, set[int]] = defaultdict(set)
-    for group, person, call in behind(case.table):
+    for group, person, call in behind(case.table, case.people):
         found[At(group, call.seq, call.signature.op)].add(person)
     at = max(found, key=lambda one: len(found[one]), default=None)
     return (frozenset(found[at]), at) if at is not None else (frozenset(), None)

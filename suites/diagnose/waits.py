@@ -62,7 +62,7 @@ def waits(facts: Sequence[Fact], people: People, table: Standings, telling: Set[
             came[fact.group, fact.seq, fact.op] |= _numbers(fact.present, people)
     _watched([fact for fact in facts if isinstance(fact, Absent)], people, came, found)
     halted = {people.number(fact.who, fact.place.file) for fact in facts if isinstance(fact, Trouble) and _halts(fact)}
-    found.alone |= _left_alone(facts, table)
+    found.alone |= _left_alone(facts, table, people)
     halted |= found.alone
     for kind in (found.sure, found.unseen, found.glimpsed):
         kind[:] = [replace(wait, waiters=left) for wait in kind if (left := wait.waiters - halted)]
@@ -74,8 +74,9 @@ def _halts(fact: Trouble) -> bool:
     return fact.level == Level.INITIATING and fact.cause == "stuck"
 
 
-def _left_alone(facts: Iterable[Fact], table: Standings) -> frozenset[int]:
-    """Those who do not come out of a call that nobody comes out of before all are in, and that others are through.
+def _left_alone(facts: Iterable[Fact], table: Standings, people: People) -> frozenset[int]:
+    """Those who do not come out of a call that nobody comes out of before all are in, or of a message, and that others
+    are through.
 
     Their device is stuck in it, or they recorded nothing more: what else they seem to be in may be over as well, and
     whom they wait for there is not told. Where a call that failed is told as ended, others may be through by that; and
@@ -84,17 +85,26 @@ def _left_alone(facts: Iterable[Fact], table: Standings) -> frozenset[int]:
     loose = {fact.group for fact in facts if isinstance(fact, Track) and (fact.failures_end or fact.instant)}
     told = recorded - loose - {UNNAMED}
     return frozenset(
-        person for group, person, call in behind(table) if group in told and call.signature.op in SYNCHRONISING
+        person
+        for group, person, call in behind(table, people)
+        if group in told and (call.peer is not None or call.signature.op in SYNCHRONISING)
     )
 
 
-def behind(table: Standings) -> Iterator[tuple[str, int, Call]]:
-    """Who is in a call that another one of the group is through: group, person and call."""
+def behind(table: Standings, people: People) -> Iterator[tuple[str, int, Call]]:
+    """Who is in a call that another one of the group is through: group, person and call. Of messages only those that
+    it is in before anything else: a sender may be through what its peer has not got to."""
+    oldest = blockers(table)
     for group, standings in table.items():
         for person, standing in standings.items():
             call = standing.pending[0] if standing.pending else None
             if call is not None and any(other.passed(call.seq or 0) for other in standings.values()):
                 yield group, person, call
+            first = standing.messages[0] if standing.messages else None
+            if first is not None and oldest.get(person) is first:
+                batch = [call for call in standing.messages if _together(call, first)]
+                if all(_is_over_there(call, person, standings, people) for call in batch):
+                    yield group, person, first
 
 
 def members(group: str, people: People, standings: Mapping[int, Standing]) -> tuple[int, ...]:
@@ -198,10 +208,10 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
                 continue
             for call in (one for one in standing.messages if _together(one, first)):
                 peer = people.number(call.peer) if call.peer is not None else None
-                if peer is None or peer == person or peer in moving:
+                if peer is None or peer == person or peer in moving or _is_over_there(call, person, standings, people):
                     continue
-                begun = _begun(call, person, standings.get(peer), people)
-                answer = _answer(call, person, peer, standings, people) if begun is not False else None
+                begun = _begun(call, person, standings, people)
+                answer = _answer(call, person, standings, people) if begun is not False else None
                 head = oldest.get(peer)
                 if answer is not None and (head is None or _together(head, answer)):
                     continue
@@ -224,9 +234,14 @@ def _together(one: Call, other: Call) -> bool:
     return one is other or (one.batch is not None and (one.group, one.batch) == (other.group, other.batch))
 
 
-def _answer(call: Call, person: int, peer: int, standings: Mapping[int, Standing], people: People) -> Call | None:
+def _is_over_there(call: Call, person: int, standings: Mapping[int, Standing], people: People) -> bool:
+    """Whether the other end was begun, and is not under way any more."""
+    return bool(_begun(call, person, standings, people)) and _answer(call, person, standings, people) is None
+
+
+def _answer(call: Call, person: int, standings: Mapping[int, Standing], people: People) -> Call | None:
     """The other end of a message, where it was begun."""
-    other = standings.get(peer)
+    other = _other(call, standings, people)
     for candidate in other.messages if other else ():
         same = None in (candidate.nth, call.nth) or candidate.nth == call.nth
         other_way = candidate.peer_sends != call.peer_sends
@@ -235,9 +250,14 @@ def _answer(call: Call, person: int, peer: int, standings: Mapping[int, Standing
     return None
 
 
-def _begun(call: Call, person: int, other: Standing | None, people: People) -> bool | None:
+def _other(call: Call, standings: Mapping[int, Standing], people: People) -> Standing | None:
+    number = people.number(call.peer) if call.peer is not None else None
+    return standings.get(number) if number is not None else None
+
+
+def _begun(call: Call, person: int, standings: Mapping[int, Standing], people: People) -> bool | None:
     """Whether the other end was begun, where all messages of both are recorded."""
-    everybody = people.members(call.group) or ()
+    other, everybody = _other(call, standings, people), people.members(call.group) or ()
     if call.nth is None or other is None or other.begun is None or person not in everybody:
         return None
     return other.begun.get((everybody.index(person), not call.peer_sends), 0) >= call.nth

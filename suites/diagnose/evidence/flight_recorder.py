@@ -212,7 +212,8 @@ class _Dump:
             latest=tuple(self._call(entry, key) for entry in entries[-_LATEST:]),
             failures_end=any(e.get("retired") is True and e.get("state") != "completed" for e in entries),
             by_turns=by_turns, counted=status[2], cut=cut,
-            messages=None if self._messages is None else self._messages.counts(name),
+            # Of one that is left out of those under way it would seem that it is over.
+            messages=self._messages.counts(name) if self._messages and len(open_ones) <= _MOST_PENDING else None,
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:

@@ -141,17 +141,21 @@ class _Sight:
         return self._run.ranks[rank].shown
 
     def _is_behind(self, rank: int) -> bool:
+        return any(self._is_behind_in(rank, launch) for launch in self._open(rank))
+
+    def _is_behind_in(self, rank: int, launch: Launch) -> bool:
         """Whether some that are seen are through what it has called, or have started it, which it has not. Of a batch
-        of messages one end may be through before the other."""
-        mine = self._run.ranks[rank]
+        of messages one end may be through before the other, unless it is through all of them."""
         ends = [
-            (launch, call.peer is None, end, self._run.ranks[other])
-            for launch in self._open(rank)
+            (self._run.ranks[other], end)
             for call in launch.calls
-            for other, end in call.meeting.launches.items() if other in self._seen
+            for other, end in call.meeting.launches.items() if other in self._seen and other != rank
         ]  # fmt: skip
-        through = any(together and other.ended(end) is not None for _, together, end, other in ends)
-        started = any(mine.started(launch) is None and other.started(end) is not None for launch, _, end, other in ends)
+        over = [other.ended(end) is not None for other, end in ends]
+        through = all(over) and bool(over) if launch.calls[0].peer is not None else any(over)
+        started = self._run.ranks[rank].started(launch) is None and any(
+            other.started(end) is not None for other, end in ends
+        )
         return through or (self._starts and started)
 
     @property

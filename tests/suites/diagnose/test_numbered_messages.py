@@ -8,7 +8,7 @@ import pytest
 
 from suites.diagnose.evidence.fr_messages import numbered
 from suites.diagnose.facts import Call, Place, Signature, Track, Who
-from suites.diagnose.verdict import Verdict
+from suites.diagnose.verdict import At, Verdict
 from tests.suites.diagnose.telling import group, verdict
 
 
@@ -54,6 +54,18 @@ def behind(nth: int, *, counted: bool = True, heard: int = 3) -> Verdict:
 def test_a_circle_through_a_message_that_may_be_over_is_none_where_somebody_is_not_heard() -> None:
     told = behind(3, counted=False, heard=2)
     assert (told.name, told.culprits, told.suspects) == ("undecided", frozenset(), {0, 1, 2})
+
+
+@pytest.mark.parametrize("way", ["send", "recv"])
+def test_who_does_not_come_out_of_a_message_that_the_other_end_is_through_waits_for_nobody(way: str) -> None:
+    """Rank 1 has begun the third message too, and is in the fourth. It looked like a circle."""
+    told = verdict(
+        group("p", 0, 1), group("w", 0, 1),
+        recorded(0, {(1, way == "send"): 3}, message(0, way, 1, 3, 2.0)),
+        recorded(1, {(0, way != "send"): 4}, message(1, "send" if way == "recv" else "recv", 0, 4, 1.0)),
+        waits_in("w", 1, 5, 3.0), Track(Who(0), Place("0.dump"), "w", 4, None, 4), telling=2,
+    )  # fmt: skip
+    assert (told.name, told.culprits, told.at) == ("stuck", {0}, At("p", None, way))
 
 
 @pytest.mark.parametrize(("first", "known"), [(0, True), (1, False)])

@@ -164,6 +164,17 @@ def test_where_what_is_over_is_kept_a_message_has_a_state_of_its_own() -> None:
     assert len(tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"].pending) == 3
 
 
+@pytest.mark.parametrize(("calls", "told"), [(64, True), (65, False)])
+def test_messages_are_counted_where_all_that_are_under_way_are_told(calls: int, told: bool) -> None:
+    """One that is left out would seem to be over."""
+    dump = dumps.dump(JOB, 0) | {"pg_status": {}}
+    first = dump["entries"][0] | {"process_group": ("1", "GROUP_1"), "is_p2p": True, "profiling_name": "nccl:send 0->1"}
+    first |= {"state": "scheduled", "retired": False, "time_discovered_completed_ns": None}
+    dump["entries"] = [first | {"record_id": number, "p2p_seq_id": number + 1} for number in range(calls)]
+    track = tracks(facts_of(pickle.dumps(dump, 2)))["1@0-1"]
+    assert (len(track.pending), track.messages) == (64, {(1, True): 64} if told else None)
+
+
 @pytest.mark.parametrize("active_only", [False, True])
 def test_who_is_a_batch_behind_is_missing(tmp_path: Path, active_only: bool) -> None:
     """Both send first; in one batch that holds up nobody."""
