@@ -130,7 +130,8 @@ def _without_numbers(standings: Sequence[Standing], busy: Set[int]) -> None:
         if standing not in through:
             mine = recorded[standing.person]
             at_last = standing.enqueued is not None and {standing.enqueued, standing.completed} == before
-            standing.completed, standing.enqueued = None, max(mine, default=None)
+            over = max(standing.history, default=None) if not (standing.pending or standing.ended_unknown) else None
+            standing.completed, standing.enqueued = over, max(mine, default=None)
             standing.untold = not mine and not standing.history and standing.person in busy and not at_last
 
 

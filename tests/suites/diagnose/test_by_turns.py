@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,12 @@ def test_whose_last_is_what_all_had_last_ended_before_has_not_come_further(
     idle = {WORLD: Status(last, -1, last), PAIR: Status(3, -1, 2)}
     one = dumped(1, {**waits, PAIR: Status(2, -1, 2)}, entered)
     assert verdict_of(tmp_path, dumped(0, waits, entered), one, dumped(2, idle, under_way(PAIR, 3))) == told
+
+
+def test_who_alone_has_not_ended_the_last_collective_is_stuck_where_all_are_kept(tmp_path: Path) -> None:
+    """Status numbers are of messages, so only what is recorded tells who is through it."""
+    call = under_way(WORLD, 4)
+    sent = replace(call, record=95, op="send 0->1", message=9, is_message=True, state="completed", ended=10**15 + 9)
+    over = replace(call, state="completed", ended=10**15 + 5)
+    told = [dumped(rank, {WORLD: Status(9, -1, 9)}, call if rank == 1 else over, sent) for rank in range(3)]
+    assert verdict_of(tmp_path, *told) == ("stuck", [1])
