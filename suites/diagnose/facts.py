@@ -161,6 +161,8 @@ class Call:
     """Number, in its group, of what was handed over at once: messages of one batch do not wait for each other."""
     nth: int | None = None
     """Of the messages this way between these two, where all of them are recorded. It meets the other end's nth."""
+    running: bool = False
+    """Its device is at it, as far as that is told: see Track.starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,8 @@ class Track:
     """What its status has for completed, be it of a message."""
     messages: Mapping[tuple[int, bool], int] | None = None
     """How many it has begun, by the other end's rank in the group and `peer_sends`; where all are recorded."""
+    starts: bool = False
+    """It is told of all that are under way whether the device is at them, and none is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,10 @@ def _state(case: Case, root: int, call: Call) -> str:
 def own_call(case: Case, roots: frozenset[int]) -> At | None:
     """The oldest call that one of the roots is in and others are through; where none is, that one of them is in."""
     calls = [call for _, person, call in behind(case.table, case.people) if person in roots] or [
-        call for table in case.table.values() for root in roots & table.keys() for call in table[root].pending[:1]
+        call
+        for table in case.table.values()
+        for root in roots & table.keys()
+        for call in (*table[root].pending[:1], *table[root].messages[:1])
     ]
     first = min(calls, key=lambda call: call.entered or 0.0, default=None)
     return At(first.group, first.seq, first.signature.op) if first else None

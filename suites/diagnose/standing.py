@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Literal
 
 from suites.diagnose.facts import Call, Fact, Place, Seen, Signature, Track
 from suites.diagnose.people import People
@@ -43,6 +44,8 @@ class Standing:
     """See Track.messages."""
     cut: bool = False
     """See Track."""
+    device: Literal["busy", "free"] | None = None
+    """Whether its device is at any call, of whatever group, where that is told."""
     untold: bool = False
     """Nothing tells how far it has come: it may be through what others are in, or not have come to it."""
 
@@ -99,6 +102,15 @@ def standings(facts: Iterable[Fact], people: People) -> Standings:
         _drop_met(of_group, people, messages[group])
         for standing in of_group.values():
             standing.pending.sort(key=lambda call: call.seq or 0)
+    at_work = {
+        person
+        for table in found.values()
+        for person, one in table.items()
+        if any(call.running for call in (*one.pending, *one.messages))
+    }
+    for of_group in found.values():
+        for person in of_group.keys() & at_work:
+            of_group[person].device = "busy"
     busy = {person for table in found.values() for person, one in table.items() if one.pending or one.messages}
     for of_group in found.values():
         if any(one.by_turns or _in_messages(one) for one in of_group.values()):
@@ -166,6 +178,7 @@ def _add_track(group: dict[int, Standing], person: int, track: Track) -> None:
     fresh.counted = track.counted
     fresh.cut = fresh.cut or track.cut
     fresh.begun = track.messages
+    fresh.device = "free" if track.starts else fresh.device
     fresh.latest = [*fresh.latest, *track.latest][-_LATEST:]
     if fresh.pending and track.completed is None:
         last = max(call.seq or 0 for call in fresh.pending)

@@ -37,7 +37,8 @@ class Waits:
     failed: frozenset[int] = frozenset()
     """They may have left their last call because it failed."""
     alone: frozenset[int] = frozenset()
-    """They do not come out of a call that all others of its group may leave, as all have been in it."""
+    """They do not come out of a call that all others of its group may leave, as all have been in it; or their device is
+    at nothing, and others' are at a call that they are in."""
 
     @property
     def waiters(self) -> set[int]:
@@ -125,13 +126,20 @@ def _of_collectives(
     if group == UNNAMED and by_front and max(by_front) - min(by_front) > 1:
         return  # these may be calls of groups that count apart
     everybody = members(group, people, standings)
-    for seq, waiters in by_front.items():
-        op = _operation(standings, waiters, seq)
+    for seq, present in by_front.items():
+        # Whose device is at another call waits there. Whose is at none, while others' are at this one, does not come.
+        at_it = {one for one in present if standings[one].pending and standings[one].pending[0].running}
+        elsewhere = {one for one in present - at_it if standings[one].device == "busy"}
+        idle = {one for one in present - moving if at_it and standings[one].device == "free"}
+        waiters, late = present - elsewhere - idle, elsewhere | idle if at_it else set()
+        found.alone |= idle
+        if not waiters:
+            continue
+        op = _operation(standings, present, seq)
         passed = {person for person, standing in standings.items() if standing.passed(seq)}
-        late: set[int] = set()
         unseen: set[int] = set()
         for person in everybody:
-            if person in waiters or person in passed or person in moving:
+            if person in present or person in passed or person in moving:
                 continue
             mine = standings.get(person)
             if mine is not None and mine.front is None and mine.reached(seq):
@@ -183,19 +191,20 @@ def _operation(standings: Mapping[int, Standing], waiters: Iterable[int], seq: i
 
 
 def blockers(table: Standings) -> dict[int, Call]:
-    """The oldest call of each rank that has not ended, in whatever group, where times are told."""
+    """The oldest call of each rank that has not ended, in whatever group, where times are told; where it is told, of
+    those that its device is at."""
     oldest: dict[int, Call] = {}
     for standings in table.values():
         for person, standing in standings.items():
-            for call in (*standing.pending[:1], *standing.messages[:1]):
+            for call in (*standing.pending[:1], *standing.messages):
                 known = oldest.get(person)
                 if known is None or _began(call) < _began(known):
                     oldest[person] = call
     return oldest
 
 
-def _began(call: Call) -> float:
-    return float("inf") if call.entered is None else call.entered
+def _began(call: Call) -> tuple[bool, float]:
+    return not call.running, float("inf") if call.entered is None else call.entered
 
 
 def _of_messages(table: Standings, people: People, telling: Set[int], moving: Set[int | None], found: Waits) -> None:
@@ -203,17 +212,17 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
     oldest = blockers(table)
     for group, standings in table.items():
         for person, standing in standings.items():
-            first = standing.messages[0] if standing.messages else None
-            if first is None or oldest.get(person) is not first:
-                continue
-            for call in (one for one in standing.messages if _together(one, first)):
+            first = oldest.get(person)
+            for call in (one for one in standing.messages if one.running or (first and _together(one, first))):
                 peer = people.number(call.peer) if call.peer is not None else None
                 if peer is None or peer == person or peer in moving or _is_over_there(call, person, standings, people):
                     continue
                 begun = _begun(call, person, standings, people)
                 answer = _answer(call, person, standings, people) if begun is not False else None
                 head = oldest.get(peer)
-                if answer is not None and (head is None or _together(head, answer)):
+                if answer is not None and call.running and standings[peer].device == "free":
+                    found.alone |= {peer}
+                elif answer is not None and (answer.running or head is None or _together(head, answer)):
                     continue
                 why = "is held up before it"
                 if answer is None:

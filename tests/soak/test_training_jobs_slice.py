@@ -12,8 +12,6 @@ from tests.soak.training_jobs import main
 pytestmark = pytest.mark.any_engine
 
 SEEDS = range(24, 44)
-OPEN = {(fault, "timing") for fault in ("device hangs", "two devices hang", "device fails", "two devices fail")}
-"""Starts are told, and not judged by: who has not started a call that others have is not named yet."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -23,7 +21,7 @@ def test_what_can_be_seen_is_said_and_nobody_innocent_is_named(seed: int) -> Non
         one = grade(made, form)
         if one is not None:
             assert not one.innocent, (form.name, str(one))
-            assert one.right or (made.fault, form.name) in OPEN, (form.name, str(one))
+            assert one.right, (form.name, str(one))
 
 
 def test_the_score_is_told_by_fault_and_form(capsys: pytest.CaptureFixture[str]) -> None:

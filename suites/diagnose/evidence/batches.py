@@ -34,6 +34,7 @@ class Batches:
         self._whole = any(ended(entry) for entry in entries)
         self._ended = open_ended - {keys[-1] if self._whole else None}
         self._ended |= {key for key, entry in closing.items() if ended(entry)}
+        self._running = {key for key, entry in closing.items() if entry.get("state") == "started"}
         self._through: dict[str, int] = {}
 
     def through(self, group: str, entries: Sequence[Entry], completed: int | None) -> None:
@@ -55,6 +56,10 @@ class Batches:
         """Whether the batch that it is of has."""
         key = _key(entry)
         return key in self._ended or (key is not None and key[1] and key[2] <= self._through.get(key[0], 0))
+
+    def running(self, entry: Entry) -> bool:
+        """Whether the device is at it, or at the batch that it is of."""
+        return entry.get("state") == "started" or _key(entry) in self._running
 
     def closes(self, entry: Entry) -> bool:
         """Whether it only stands for messages that are entries too."""

@@ -101,6 +101,10 @@ class _Dump:
         self._batches = Batches(self._entries)
         self._messages = numbered(self._entries)
         self._full = overwritten(self._entries)
+        # What a device is at may be overwritten where the oldest that is there is not over.
+        self._starts = any(
+            entry.get("state") == "started" or entry.get("time_discovered_started_ns") for entry in self._entries
+        ) and not (self._full and self._state(self._entries[0]) == "pending")
         self._members = {name: _ranks(config.get("ranks")) for name, config in self._configs.items()}
         self._signatures: dict[tuple[Any, ...], Signature] = {}
         self._who = Who()
@@ -214,6 +218,7 @@ class _Dump:
             by_turns=by_turns, counted=status[2], cut=cut,
             # Of one that is left out of those under way it would seem that it is over.
             messages=self._messages.counts(name) if self._messages and len(open_ones) <= _MOST_PENDING else None,
+            starts=self._starts,
         )  # fmt: skip
 
     def _call(self, entry: Entry, key: str) -> Call:
@@ -226,6 +231,7 @@ class _Dump:
             _frame(entry), _seconds(entry.get("time_created_ns")),
             _seconds(entry.get("time_discovered_completed_ns")),
             batch=self._batches.number(entry), nth=self._messages.nth(entry) if self._messages and peer else None,
+            running=self._batches.running(entry),
         )  # fmt: skip
 
     def _state(self, entry: Entry) -> State:

@@ -130,6 +130,31 @@ def test_messages_of_a_batch_end_with_it(active_only: bool) -> None:
     assert [(call.signature.op, call.batch) for call in track.pending] == [("send", 4), ("recv", 4)]
 
 
+def test_messages_of_a_batch_that_a_device_is_at_are_so_too(tmp_path: Path) -> None:
+    """Its other end is there, and the device of that is not at it, though it has been at those before."""
+    for rank in (0, 1):
+        dump = batched(rank, 3, 4)
+        dump["entries"][2]["time_discovered_started_ns"] = 1_000_000
+        dump["entries"][-1]["state"] = "scheduled" if rank else "started"
+        data = pickle.dumps(dump, 2)
+        assert [call.running for call in tracks(facts_of(data))["1@0-1"].pending] == [rank == 0] * 2
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(data)
+    told = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
+    assert (told["class"], [one["rank"] for one in told["culprits"]]) == ("stuck", [1])
+
+
+@pytest.mark.parametrize(("first", "over", "told"), [(0, False, True), (7, True, True), (7, False, False)])
+def test_starts_are_told_where_no_call_that_is_under_way_was_overwritten(first: int, over: bool, told: bool) -> None:
+    dump = dumps.dump(JOB, 0)
+    entry = dump["entries"][0] | {"time_discovered_completed_ns": None, "retired": False, "state": "started"}
+    done = entry | {"state": "completed", "retired": True}
+    dump["entries"] = [
+        one | {"record_id": first + number, "collective_seq_id": 1 + number}
+        for number, one in enumerate((done if over else entry, entry))
+    ]
+    assert {track.starts for track in tracks(facts_of(pickle.dumps(dump, 2))).values()} == {told}
+
+
 def singly(collectives: int, completed: int) -> dict[str, Any]:
     """Messages one by one, each a batch of its own; of those that ended a dump of what is under way lacks the batch."""
     dump = batched(0, 4, 4, active_only=True)
