@@ -22,6 +22,7 @@ from suites.diagnose.holding import (
     decisive_call,
     hangs,
     held_before,
+    held_in,
     may_be_another,
     operation_at,
     own_call,
@@ -37,7 +38,7 @@ from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
 from suites.diagnose.undecided import undecided
 from suites.diagnose.verdict import At, Confidence, Verdict
-from suites.diagnose.waits import MISSED, blockers, members, order_waits
+from suites.diagnose.waits import MISSED, blockers, members, met, order_waits
 from suites.diagnose.words import call, everybody, somebody, verb
 
 
@@ -213,7 +214,7 @@ def _joined(case: Case) -> Verdict | None:
             seq, began = first.front, [standing.pending[0].entered or 0.0 for standing in fronts.values()]
             found.append((min(began), At(group, seq, operation_at(first, seq)), frozenset(fronts)))
     if not found:
-        return None
+        return _met(case)
     _, at, everybody_there = min(found, key=lambda one: one[0])
     if case.people.counted(at.group):
         text = f"all {len(everybody_there)} ranks have entered {call(case.people, at)}, and it does not end"
@@ -225,6 +226,24 @@ def _joined(case: Case) -> Verdict | None:
         "tells that there are more"
     )
     return Verdict("joined", "hypothesis", text, waiting=everybody_there | case.waits.waiters, at=at)
+
+
+def _met(case: Case) -> Verdict | None:
+    """Both ends are in a message, and it does not end. It may be either of them, or what lies between."""
+    held = {waiter for wait in held_in(case, [*case.waits.sure, *case.waits.unseen]) for waiter in wait.waiters}
+    found = [(message, two) for message, two in met(case.table, case.people) if not two & (held | case.cut)]
+    if not found:
+        return None
+    first, _ = min(found, key=lambda one: one[0].entered or 0.0)
+    both = frozenset().union(*(two for _, two in found))
+    at = At(first.group, None, first.signature.op)
+    text = (
+        f"of messages between {everybody(case.people, both)} both ends are there, and they do not end; the first is "
+        f"{call(case.people, at)}"
+    )
+    return Verdict(
+        "joined", "hypothesis", text, suspects=both | case.unseen, waiting=frozenset(case.waits.waiters), at=at
+    )
 
 
 def _glimpsed(case: Case) -> Verdict | None:

@@ -233,6 +233,17 @@ def _of_messages(table: Standings, people: People, telling: Set[int], moving: Se
                 where.append(Wait(frozenset((person,)), frozenset((peer,)), group, call.seq, call.signature.op, why))
 
 
+def met(table: Standings, people: People) -> Iterator[tuple[Call, frozenset[int]]]:
+    """Messages that both ends are in before anything else, and the two."""
+    oldest = blockers(table)
+    for person, first in oldest.items():
+        for call in (one for one in table[first.group][person].messages if _together(one, first)):
+            peer = people.number(call.peer) if call.peer is not None else None
+            answer = _answer(call, person, table[call.group], people)
+            if answer is not None and peer in oldest and _together(oldest[peer], answer):
+                yield call, frozenset((person, peer))
+
+
 def _aside(head: Call, answer: Call) -> bool:
     """Whether both are messages, of different pairs or groups."""
     return head.peer is not None and (head.group, head.peer) != (answer.group, answer.peer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suites.diagnose.facts import Call, Place, Signature, Waiting, Who
+from suites.diagnose.verdict import At
 from tests.suites.diagnose.telling import call, group, verdict
 
 
@@ -44,7 +45,8 @@ def test_a_device_that_is_in_a_message_with_both_ends_is_not_what_others_wait_fo
     told = verdict(
         group("p", 0, 1), group("g", 1, 2, 3), *ends, call(1, "g", 4, at=2.0), call(2, "g", 4, at=1.0), telling=3
     )
-    assert (told.name, told.culprits, told.suspects) == ("undecided", frozenset(), {3})
+    assert (told.name, told.culprits, told.suspects) == ("joined", frozenset(), {0, 1, 3})
+    assert told.at == At("p", None, "send")
 
 
 def test_what_is_behind_an_older_call_makes_no_circle() -> None:

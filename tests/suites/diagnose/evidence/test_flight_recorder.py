@@ -214,7 +214,8 @@ def test_messages_of_one_batch_make_no_circle(tmp_path: Path) -> None:
     for rank in (0, 1):
         (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(batched(rank, 4, 5), 2))
     told = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
-    assert (told["class"], told["culprits"]) == ("undecided", [])
+    assert (told["class"], told["culprits"]) == ("joined", [])
+    assert [one["rank"] for one in told["suspects"]] == [0, 1]
 
 
 def of_file(name: str, who: Who = NOBODY) -> list[Fact]:
