@@ -22,6 +22,8 @@ _NEVER = re.compile(rf"ranks {_RANKS} are the lagging ranks that caused this tim
 _LAGGING = re.compile(rf"{_RANKS} finished collective #\d{{1,18}}, but didn't join collective #(?P<seq>\d{{1,18}})")
 _AT = re.compile(r"#(?P<seq>\d{1,18}) (?P<state>started|finished) ranks:")
 _STANDING = re.compile(rf"{_RANKS} (?P<state>started|finished) (?P<op>\w{{1,40}})")
+_LATER = ("To our best knowledge, ", "didn't join collective #", "Snapshot of ranks' latest states")
+"""In lines of a report behind the first."""
 _LONGEST = 256
 """Lines of a report."""
 _NEAR = 3
@@ -35,7 +37,7 @@ class Desync:
     wakes: tuple[str, ...] = (
         "[PG ",
         "Timeout at collective",
-        "lagging ranks",
+        "To our best knowledge",
         "didn't join collective",
         "ranks' latest",
     )
@@ -43,6 +45,7 @@ class Desync:
     _speaker: Speaker = field(default_factory=lambda: Speaker(NOBODY))
     _named_at: int = -_NEAR - 1
     _began: int = 0
+    """Where; 0 before the first."""
     _waiting: tuple[int, str] | None = None
     """Number and operation of the call that timed out."""
     _at: tuple[int, str] | None = None
@@ -54,7 +57,9 @@ class Desync:
             self._speaker, self._named_at = said, line.number
         if found := _TIMEOUT.search(line.text):
             yield from self._timed_out(found, line)
-        if self._waiting is None or line.number - self._began > _LONGEST:
+        elif not self.awake and any(words in line.text for words in _LATER):
+            self._cut_off_before(line)
+        if not self._began or line.number - self._began > _LONGEST:
             self.awake = False
             return
         self.awake = True
@@ -62,6 +67,12 @@ class Desync:
 
     def end(self) -> Iterable[Fact]:
         return ()
+
+    def _cut_off_before(self, line: Line) -> None:
+        """What timed out is not told: the line was left out, or stands before the beginning of the log."""
+        if line.number - self._named_at > _NEAR:
+            self._speaker = Speaker(line.who)
+        self._began, self._at, self._waiting = line.number, None, None
 
     def _timed_out(self, found: re.Match[str], line: Line) -> Iterator[Fact]:
         rank = int(found["rank"])
@@ -74,8 +85,8 @@ class Desync:
         yield self._call(self._speaker.member, *self._waiting, line.place())
 
     def _report(self, text: str, place: Place) -> Iterator[Fact]:
-        if (found := _NEVER.search(text)) and self._waiting:
-            yield from self._absent(found, self._waiting[0], place)
+        if found := _NEVER.search(text):
+            yield from self._absent(found, self._waiting[0] if self._waiting else None, place)
         elif found := _LAGGING.search(text):
             yield from self._absent(found, int(found["seq"]), place)
         elif found := _AT.search(text):
@@ -83,7 +94,7 @@ class Desync:
         elif (found := _STANDING.search(text)) and self._at and self._at[1] == found["state"]:
             yield from self._standing(found, self._at[0], place)
 
-    def _absent(self, found: re.Match[str], seq: int, place: Place) -> Iterator[Fact]:
+    def _absent(self, found: re.Match[str], seq: int | None, place: Place) -> Iterator[Fact]:
         op = self._waiting[1] if self._waiting and self._waiting[0] == seq else None
         absent = self._speaker.others(found["ranks"])
         yield self._group(absent, place)

@@ -59,3 +59,12 @@ def test_a_group_that_is_far_above_is_not_the_reports(between: str) -> None:
 
 def test_lines_that_look_alike_are_nothing_without_a_report() -> None:
     assert not told(Desync(), "\t   #7 started ranks:\n\t     [3] started BROADCAST")
+
+
+def test_a_report_whose_first_line_is_lost() -> None:
+    facts = told(Desync(), LAGGING.partition("\n")[2])
+    (absent,) = of(Absent, facts)
+    assert ([who.group_rank for who in absent.absent], absent.seq) == ([2], 8)
+    assert {(call.who.group_rank, call.seq) for call in of(Call, facts)} == {(0, 8), (1, 8), (3, 7)}
+    (absent,) = of(Absent, told(Desync(), NEVER.partition("\n")[2]))
+    assert ([who.group_rank for who in absent.absent], absent.seq) == ([2, 3], None)
