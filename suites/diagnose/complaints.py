@@ -30,7 +30,8 @@ _CONSEQUENCE = re.compile(
     r"time[d ]?.?out|timeout|watchdog|remote ?error|closed by (?:remote )?peer|connection (?:was )?(?:reset|closed)|"
     r"broken pipe|aborted|DistBackendError|NCCL communicator was aborted|ERR\d{5}|ChildFailedError|"
     r"failed to pass monitoredBarrier|mismatch between collectives|socket|"
-    r"CheckpointException ranks",
+    r"CheckpointException ranks|NCCL operation .{1,200} failed: |DEADLINE_EXCEEDED: |UNAVAILABLE: |ABORTED: |"
+    r"coordination service",
     re.IGNORECASE,
 )
 """In the words of an exception: others are why."""

@@ -41,6 +41,8 @@ LINE_READERS: Mapping[str, str] = {
     "gloo": "suites.diagnose.evidence.gloo:TEXTS",
     "horovod stall inspector": "suites.diagnose.evidence.horovod:StallInspector",
     "JAX coordination service": "suites.diagnose.evidence.jax_coordination:Coordination",
+    "XLA": "suites.diagnose.evidence.xla:Rendezvous",
+    "XLA, texts": "suites.diagnose.evidence.xla:ROWS",
     "NCCL": "suites.diagnose.evidence.nccl_log:NcclLog",
     "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:ROWS",
     "nccl-tests, table": "suites.diagnose.evidence.nccl_table:Table",

@@ -1,4 +1,5 @@
-"""NCCL's own words, quoted by others without its prefix: by nccl-tests, and in PyTorch's errors below "Last error:".
+"""NCCL's own words, quoted by others without its prefix: by nccl-tests, in PyTorch's errors below "Last error:", and
+in XLA's.
 
     node01: Test NCCL failure common.cu:1012 'unhandled system error / Call to posix_fallocate failed : No space left'
 
@@ -23,13 +24,15 @@ _TEST = re.compile(
     r"\bTest [NR]CCL failure \S{1,300}:\d{1,6} '[^'/]{0,200} / (?P<words>.{1,400})'"
 )
 _LAST = "Last error:"
+_OF_XLA = re.compile(r"NCCL operation .{1,300} failed: .{1,300}log entry \(may be unrelated\) '(?P<words>.{1,400})'")
+"""How XLA tells it. Where what failed was a call to the system or to CUDA, the last warning is of that."""
 
 
 @dataclass(slots=True)
 class Quoted:
     """Of one source."""
 
-    wakes: tuple[str, ...] = ("CCL failure ", _LAST)
+    wakes: tuple[str, ...] = ("CCL failure ", _LAST, "(may be unrelated)")
     awake: bool = False
     _texts: KnownTexts = field(default_factory=lambda: KnownTexts(ROWS))
     _announced: set[Who] = field(default_factory=set)
@@ -38,6 +41,8 @@ class Quoted:
     def feed(self, line: Line) -> Iterable[Fact]:
         if found := _TEST.search(line.text):
             yield from self._meant(found["words"], replace(line, who=merged(line.who, people(found))))
+        elif found := _OF_XLA.search(line.text):
+            yield from self._meant(found["words"], line)
         elif _LAST in line.text:
             words = line.text.partition(_LAST)[2].strip()
             if words:

@@ -7,6 +7,7 @@ from tests.suites.diagnose.cases import (
     framework_inputs,
     hccl_inputs,
     hostile_inputs,
+    jax_inputs,
     launch_inputs,
     mindspore_inputs,
     nccl_inputs,
@@ -18,5 +19,5 @@ from tests.suites.diagnose.cases import (
 CASES = (
     *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *hostile_inputs.CASES,
     *other_inputs.CASES, *framework_inputs.CASES, *launch_inputs.CASES,
-    *mindspore_inputs.CASES, *report_inputs.CASES,
+    *mindspore_inputs.CASES, *report_inputs.CASES, *jax_inputs.CASES,
 )  # fmt: skip

@@ -55,3 +55,10 @@ def test_what_stands_below_last_error_is_nccls(end: str) -> None:
 @given(st.lists(st.sampled_from([QUOTED, "Last error:", "", *(text for text, _, _ in OWN)]) | st.text(max_size=40)))
 def test_it_never_raises(lines: list[str]) -> None:
     quoted("\n".join(lines))
+
+
+def test_what_xla_quotes() -> None:
+    text = "NCCL operation ncclGroupEnd() failed: unhandled cuda error. Last NCCL warning(error) log entry (may be "
+    (trouble,) = quoted(text + "unrelated) 'Cuda failure 2 'out of memory''.")
+    assert trouble.known_as == "nccl.no_gpu_memory"
+    assert not quoted(text + "unrelated) ''.")
