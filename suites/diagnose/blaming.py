@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from suites.diagnose.case import Case
-from suites.diagnose.facts import Class, Ended, Level, Track
+from suites.diagnose.complaints import Complaint
+from suites.diagnose.facts import Class, Ended, Level, Place, Track
 from suites.diagnose.graph import Wait, reaching
 from suites.diagnose.holding import decisive_call, how_held, missed_at, own_call
+from suites.diagnose.own_faults import own_faults
 from suites.diagnose.verdict import At, Confidence, Verdict
 from suites.diagnose.words import call, counted, everybody, verb
 
@@ -46,7 +48,11 @@ def blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence:
     if told is not None and at is None:
         text = f"{everybody(case.people, roots)} {verb(roots, 'is', 'are')} not heard of by who watches; {victims}"
     left = _left(case, roots)
-    if cause is not None and cause.cause:
+    stray = _stray(case, roots, told) if cause is None and name == "missing" else None
+    if stray is not None and stray.cause:
+        name, cause = stray.cause, stray
+        text = f"{everybody(case.people, roots)}, of whom nothing else is told: {stray.what}; {victims}"
+    elif cause is not None and cause.cause:
         # Who is held up before it comes to a call is not in it.
         name, confidence = "missing" if (name, cause.cause) == ("missing", "stuck") else cause.cause, "certain"
         text = f"{everybody(case.people, roots)}: {cause.what}; {victims} in {call(case.people, at)}"
@@ -58,6 +64,27 @@ def blamed(case: Case, roots: frozenset[int], edges: Sequence[Wait], confidence:
         name, confidence, text, roots, cause.about if cause and name in ("device", "transport") else (), case.unseen,
         waiting, at, initiating=cause, place=told, waits=edges,
     )  # fmt: skip
+
+
+def _stray(case: Case, roots: frozenset[int], missed: Place | None) -> Complaint | None:
+    """A break-down of which is not told whose it was, where one alone is missed of which there is no evidence: it is
+    its, if all others are heard and it was said before that one was missed."""
+    if len(roots) != 1 or roots & case.telling or any(complaint.person in roots for complaint in case.complaints):
+        return None
+    own = own_faults(case)
+    found = next(iter(own), None)
+    if found is None or any(complaint.what != found.what for complaint in own):
+        return None
+    about = {subject.kind for subject in found.about}
+    nobody = found.person is None or (found.person not in case.telling and not _known(case, found.person))
+    late = missed is not None and missed.file == found.place.file and (missed.line or 0) < (found.place.line or 0)
+    return found if nobody and about == {"rank"} and not late else None
+
+
+def _known(case: Case, person: int) -> bool:
+    """By a rank, in the world or in a group."""
+    one = case.people.persons[person]
+    return one.rank is not None or bool(one.group_ranks)
 
 
 def _on_their_way(case: Case, roots: Set[int]) -> frozenset[int]:

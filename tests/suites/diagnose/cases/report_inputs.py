@@ -117,4 +117,13 @@ CASES = (
          "2/2\n"}, "config", ("process of n07",), None, "Invalid rank requested"),
     Case("C104 the node of an actor of Ray is gone", {"job.log": "(TrainController pid=79) The actor died because its "
          "node has died. Node Id: b157c93d\n"}, "crashed", (), None, "its node has died"),
+    Case("an exception of nobody, and one task is missed", {"job.log": raised("ValueError: bad shard")
+         + barrier("saved::0", "3/4", 1, (3,))}, "crashed", ("rank 3",), ("barrier", None), "ValueError"),
+    Case("an exception of nobody, and two tasks are missed", {"job.log": raised("ValueError: bad shard")
+         + barrier("saved::0", "2/4", 1, (2, 3))}, "missing", ("rank 2", "rank 3"), ("barrier", None)),
+    Case("an exception of nobody after one was missed", {"job.log": barrier("saved::0", "3/4", 1, (3,))
+         + raised("ValueError: bad shard")}, "missing", ("rank 3",), ("barrier", None)),
+    Case("an exception of nobody, and a rank is missed", {"job.log": raised("ValueError: bad shard") + report(
+        "Not all ranks joining collective, sequence number: 41", {"missing ranks": "{2}"})}, "crashed", ("rank 2",),
+         ("allreduce", 41), "ValueError"),
 )  # fmt: skip
