@@ -395,6 +395,8 @@ class Unread:
 
     file: str
     why: str
+    breaks_off: bool = False
+    """More was to come."""
 
 
 Fact = (

@@ -172,7 +172,8 @@ def _unheard(case: Case) -> Verdict | None:
     """In a log that ranks share, only those without a word are left; fewer than those that are heard to wait.
 
     Where each rank has a file of its own, a file that is not there proves nothing against anybody. Nor does a log of
-    one host against the ranks of others: more than a third of all must be known to write there.
+    one host against the ranks of others: more than a third of all must be known to write there. Nor one that breaks
+    off: who is not heard may have come next.
     """
     absent, waiting = case.unseen, case.waits.waiters
     if absent & complaining(case, Level.TIMEOUT) or any(may_be_another(case, one) for one in absent):
@@ -180,6 +181,8 @@ def _unheard(case: Case) -> Verdict | None:
     if not absent or len(absent) > len(waiting) or case.ends.roots & case.unsure:
         return None
     logs, share = shared_logs(case, waiting), 2 * len(absent) - len(waiting)
+    if any(isinstance(fact, Unread) and fact.breaks_off and fact.file in logs for fact in case.facts):
+        return None
     if not logs or (share > 0 and not write_there(case, absent, waiting, logs)):
         return None
     verdict = blamed(case, absent, case.waits.unseen, "likely" if share < 0 else "hypothesis")

@@ -31,7 +31,7 @@ def read_log(source: Source, head: bytes, readers: Mapping[str, LineReader]) -> 
             for block in blocks(stream):
                 yield from reading.block(block)
     except DAMAGED as error:
-        yield Unread(source.name, f"from line {reading.next_line} on: {error}")
+        yield Unread(source.name, f"from line {reading.next_line} on: {error}", breaks_off=True)
     yield from reading.end()
 
 
@@ -53,7 +53,8 @@ class _Reading:
         """A bit for each that is awake."""
 
     def block(self, block: Block) -> Iterator[Fact]:
-        yield from self._lines(self._kept + block.data, block.first - self._kept.count(b"\n"), last=False)
+        last = not block.data.endswith((b"\n", b"\r")) and not block.cut
+        yield from self._lines(self._kept + block.data, block.first - self._kept.count(b"\n"), last=last)
         if block.cut:
             yield Unread(self._source.name, f"line {block.first}: only its first {len(block.data)} bytes were read")
 
@@ -89,6 +90,7 @@ class _Reading:
                 self._kept = data[edges[at] :]
                 break
             if after == count and last and not data.endswith(b"\n") and cut_off(whole):
+                yield Unread(self._source.name, f"line {first + at}: the log breaks off in it", breaks_off=True)
                 break
             for text in [*shown[:-1], whole]:
                 yield from self._record(text, first + at, masks[at] if after == at + 1 == at + len(shown) else -1)
