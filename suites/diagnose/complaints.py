@@ -1,6 +1,6 @@
 """What is complained of, by how close to the cause it is and when it was said: the first of all, and what follows.
 
-May import: cleanups, facts, people, words.
+May import: cleanups, facts, people, recovered, words.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from suites.diagnose.facts import (
     Waiting,
 )
 from suites.diagnose.people import People
+from suites.diagnose.recovered import came_back
 
 _CONSEQUENCE = re.compile(
     r"time[d ]?.?out|timeout|watchdog|remote ?error|closed by (?:remote )?peer|connection (?:was )?(?:reset|closed)|"
@@ -105,7 +106,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
                 found.append(_of_raised(fact, people, order))
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
-    found = told_apart(_without_late_faults(found, said), said, people)
+    found = told_apart(came_back(_without_late_faults(found, said), said), said, people)
     return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
 
 

@@ -26,6 +26,8 @@ ROWS: tuple[Known, ...] = (
           "a port of {device} went down", "device", "device", _CABLE),
     Known("nccl.async_port", _PORT_ERROR, _EVENT + _PORT_ERROR, Level.INITIATING,
           "a port of a network card went down", "device", "host", _CABLE),
+    Known("nccl.port_active", "port active", rf"(?:{_DEVICE})?{_EVENT}port active", Level.TEARDOWN,
+          "a port of a network card is up again"),
     Known("nccl.async_fatal", "event", _DEVICE + _EVENT + _DEVICE_FATAL, Level.INITIATING,
           "the network card {device} has failed", "device", "device", _RESET),
     Known("nccl.async_fatal", "event", _EVENT + _DEVICE_FATAL, Level.INITIATING,

@@ -93,6 +93,7 @@ OF_PATHS = [
 ]  # fmt: skip
 
 FOLLOWS = [
+    ("nccl.port_active", "NET/IB : mlx5_3:1 Got async event : port active"),
     ("nccl.async_gone", "Call to ibv_get_async_event failed"),
     ("nccl.sent_nothing", "socketProgressOpt: Call to send to 192.0.2.8<40012> failed : Broken pipe"),
     ("nccl.stranger", "socketFinalizeAccept: wrong type 4 != 3"),
