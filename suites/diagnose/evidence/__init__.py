@@ -47,6 +47,7 @@ LINE_READERS: Mapping[str, str] = {
     "nccl-tests": "suites.diagnose.evidence.nccl_benchmark:ROWS",
     "nccl-tests, table": "suites.diagnose.evidence.nccl_table:Table",
     "ROCm": "suites.diagnose.evidence.rocm_texts:ROWS",
+    "nvidia-smi, NVML, NVSHMEM": "suites.diagnose.evidence.nvidia_tools:ROWS",
     "fabric manager": "suites.diagnose.evidence.fabric_manager:ROWS",
     "crash handlers": "suites.diagnose.evidence.crash_handlers:ROWS",
     "libfabric": "suites.diagnose.evidence.libfabric:ROWS",
