@@ -26,7 +26,7 @@ class DeviceErrors:
     def feed(self, line: Line) -> Iterable[Fact]:
         said = speaker(line)
         if said.group_rank is None:
-            yield from self._texts.feed(line)
+            yield from self._texts.feed(line if said.who == line.who else replace(line, who=said.who))
         elif told := list(self._texts.feed(replace(line, who=said.member))):
             yield said.fact(line.place())
             yield from told

@@ -11,6 +11,15 @@ from __future__ import annotations
 from suites.diagnose.evidence.known import Known
 from suites.diagnose.facts import Level
 
+
+def _of_nccl(wakes: str, pattern: str) -> Known:
+    """As vLLM, CuPy, XLA and PyTorch of old tell it."""
+    return Known(
+        "torch.nccl_error", wakes, pattern, Level.CASCADE, "a call of NCCL failed: {why}",
+        remedy=("NCCL_DEBUG=WARN on all ranks: the first WARN line says which call",), unless="NCCL WARN",
+    )  # fmt: skip
+
+
 GROUPS = (
     Known(
         "torch.heartbeat", "'s watchdog got stuck for", r"watchdog got stuck for (?P<seconds>\d{1,9}) seconds",
@@ -77,6 +86,10 @@ GROUPS = (
         "a call of NCCL into CUDA failed",
         remedy=("NCCL_DEBUG=WARN on all ranks: the WARN line before it names the CUDA error",),
     ),
+    _of_nccl("NCCL error: ", r"\bNCCL error: (?P<why>[\w ]{3,80})"),
+    _of_nccl("NCCL Error ", r"\bNCCL Error \d{1,2}: (?P<why>[\w ]{3,80})"),
+    _of_nccl("NCCL operation ", r"\bNCCL operation .{1,300} failed: (?P<why>[\w ]{3,80})"),
+    _of_nccl("NCCL_ERROR_", r"\bNCCL_ERROR_(?P<why>[A-Z_]{3,60})"),
     Known(
         "torch.ddp_sizes", "appears not to match",
         r"in this process with (?:sizes|strides) \[.{0,300}appears not to match",
@@ -98,6 +111,14 @@ GROUPS = (
     Known(
         "vllm.engine", "EngineDeadError", r"\bEngineDeadError\b", Level.CASCADE, "vLLM's engine has ended",
         remedy=("the first error that EngineCore and its workers tell, before this",),
+    ),
+    Known(
+        "vllm.custom_allreduce", "custom_all_reduce.cuh",
+        r"Cuda error \S{0,200}custom_all_reduce\.cuh:\d{1,6} '(?P<why>(?:invalid|peer|operation not) [\w ]{3,60})'",
+        Level.TRANSPORT, "GPUs of its host cannot open each other's memory: {why}", "transport",
+        "speaker",
+        ("--disable-custom-all-reduce as a test; `nvidia-smi topo -p2p r` there",
+         "no expandable_segments in PYTORCH_CUDA_ALLOC_CONF: such memory cannot be shared so"),
     ),
     Known(
         "vllm.no_block", "No available shared memory broadcast block", r"No available shared memory broadcast block",
@@ -223,6 +244,12 @@ DEVICE = (
         r"[\d.]+ [TPE]iB)", Level.CASCADE,
         "it wanted more memory than any GPU has: a size that was received is wrong",
         remedy=("the sizes that ranks tell each other before this: they come from a call that failed, or differ",),
+    ),
+    Known(
+        "cuda.memory_overcome", "CUDA out of memory",
+        r"(?i)\bcaught\b.{0,200}CUDA out of memory|CUDA out of memory.{0,400}(?:\bskip(?:ping|ped)|\bretry(?:ing)?)\b",
+        Level.TRANSPORT, "the memory of its GPU was full, and its program means to go on", "resource", "speaker",
+        ("what skips a batch on one rank alone leaves the others waiting: a smaller batch",),
     ),
     Known(
         "cuda.memory", "CUDA out of memory", r"CUDA out of memory", Level.INITIATING, "the memory of its GPU is full",

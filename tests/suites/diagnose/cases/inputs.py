@@ -10,6 +10,7 @@ from tests.suites.diagnose.cases import (
     jax_inputs,
     launch_inputs,
     mindspore_inputs,
+    mixed_inputs,
     nccl_inputs,
     other_inputs,
     report_inputs,
@@ -19,5 +20,5 @@ from tests.suites.diagnose.cases import (
 CASES = (
     *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *hostile_inputs.CASES,
     *other_inputs.CASES, *framework_inputs.CASES, *launch_inputs.CASES,
-    *mindspore_inputs.CASES, *report_inputs.CASES, *jax_inputs.CASES,
+    *mindspore_inputs.CASES, *report_inputs.CASES, *jax_inputs.CASES, *mixed_inputs.CASES,
 )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from suites.diagnose.evidence import torch_errors
 from suites.diagnose.evidence.known import Known, KnownTexts
+from suites.diagnose.evidence.torch_device import DeviceErrors
 from suites.diagnose.facts import Level, Trouble, Who
 from tests.suites.diagnose.evidence.torch_lines import of, told
 
@@ -83,6 +84,10 @@ CONSEQUENCES = [
         Level.CASCADE,
         "torch.distributed.DistBackendError: NCCL error: unhandled ncclSystemError: System",
     ),
+    (torch_errors.GROUPS, Level.CASCADE, "RuntimeError: NCCL error: invalid usage (run with NCCL_DEBUG=WARN"),
+    (torch_errors.GROUPS, Level.CASCADE, "RuntimeError: NCCL Error 2: unhandled system error"),
+    (torch_errors.GROUPS, Level.CASCADE, "NcclError: NCCL_ERROR_UNHANDLED_CUDA_ERROR: unhandled cuda error"),
+    (torch_errors.GROUPS, Level.CASCADE, "INTERNAL: NCCL operation ncclGroupEnd() failed: remote process exited"),
     (torch_errors.GROUPS, Level.CASCADE, "ncclUnhandledCudaError: Call to CUDA function failed."),
     (torch_errors.GROUPS, Level.CASCADE, "ncclInvalidUsage: This usually reflects invalid usage of NCCL library."),
     (
@@ -155,3 +160,16 @@ def test_harmless_lines(line: str) -> None:
         *told(KnownTexts(torch_errors.DEVICE), line),
         *told(KnownTexts(torch_errors.GROUPS), line),
     ]
+
+
+def test_memory_that_a_program_gets_over_is_no_cause_before_another() -> None:
+    text = "[rank3] WARNING caught torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. Skipping"
+    (trouble,) = of(Trouble, told(DeviceErrors(), text))
+    assert (trouble.level, trouble.cause, trouble.who.rank) == (Level.TRANSPORT, "resource", 3)
+
+
+def test_memory_of_neighbours_that_cannot_be_opened() -> None:
+    text = "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 '{}'"
+    (trouble,) = of(Trouble, told(KnownTexts(torch_errors.GROUPS), text.format("invalid argument")))
+    assert (trouble.level, trouble.cause) == (Level.TRANSPORT, "transport")
+    assert not told(KnownTexts(torch_errors.GROUPS), text.format("an illegal memory access was encountered"))

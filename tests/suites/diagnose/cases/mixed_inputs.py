@@ -1,0 +1,34 @@
+"""Logs in which more went wrong than what the job ended of: what was overcome, and what frightens and is harmless."""
+
+from __future__ import annotations
+
+from tests.suites.diagnose.cases.case import Case
+from tests.suites.diagnose.cases.framework_inputs import raised, waiting
+
+_PORT = "node03:88:158 [0] transport/net_ib.cc:216 NCCL WARN NET/IB : mlx5_3:1 Got async event : port "
+
+CASES = (
+    Case("a port that came up again, then an exception", {"job.log": f"{_PORT}error\n{_PORT}active\nstep 100\n"
+         + raised("ValueError: bad shard", "[rank2]: ") + waiting((0, 1, 3))}, "crashed", ("rank 2",),
+         ("allreduce", 33), "ValueError"),
+    Case("a port that came up again, and nothing else", {"job.log": f"{_PORT}error\n{_PORT}active\n"
+         + waiting((0, 1, 2, 3))}, "device", ("device mlx5_3 of node03",), None, "port error"),
+    Case("a port that went down again", {"job.log": f"{_PORT}error\n{_PORT}active\n{_PORT}error\n"
+         + raised("ValueError: bad shard", "[rank2]: ")}, "device", ("device mlx5_3 of node03",), None, "port error"),
+    Case("memory that one got over, then an exception of another", {"job.log": "[rank3] WARNING caught torch."
+         "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. Skipping batch 118\nstep 900 loss 2.1\n"
+         + raised("ValueError: bad shard", "[rank1]: ") + waiting((0, 2, 3))}, "crashed", ("rank 1",),
+         ("allreduce", 33), "ValueError"),
+    Case("NCCL fails on the others, as vLLM tells it", {"job.log": "".join(raised(
+        "RuntimeError: NCCL error: remote process exited or there was a network error", f"[rank{rank}]: ")
+        for rank in (0, 1, 2)) + raised("IndexError: list index out of range", "[rank3]: ")}, "crashed", ("rank 3",),
+         None, "IndexError"),
+    Case("NCCL refused to be called so, as vLLM tells it", {"job.log": raised("RuntimeError: NCCL error: invalid usage "
+         "(run with NCCL_DEBUG=WARN for details)")}, "undecided"),
+    Case("a GPU that nvidia-smi cannot reach", {"job.log": "Unable to determine the device handle for GPU0000:4E:00.0: "
+         "Unknown Error\n" + waiting(range(4))}, "device", ("device 0000:4E:00.0",), None, "device handle"),
+    Case("a GPU that is lost to its own rank", {"job.log": raised("pynvml.NVMLError_GpuIsLost: GPU is lost", "[rank2]: "
+         ) + waiting((0, 1, 3))}, "device", ("device of rank 2",), None, "GpuIsLost"),
+    Case("memory that NVSHMEM cannot register", {"job.log": "/srv/nvshmem/src/modules/transport/ibrc/ibrc.cpp:473: "
+         "NULL value mem registration failed \n"}, "config", (), None, "mem registration failed"),
+)  # fmt: skip
