@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from suites.diagnose.cleanups import told_apart
 from suites.diagnose.facts import (
+    NOBODY,
     Call,
     Class,
     Disagreement,
@@ -23,6 +24,7 @@ from suites.diagnose.facts import (
     Subject,
     Trouble,
     Waiting,
+    Who,
 )
 from suites.diagnose.people import People
 from suites.diagnose.recovered import came_back
@@ -54,6 +56,10 @@ _AMONG_RANKS = re.compile(
     re.IGNORECASE,
 )
 """Files in which processes of a job wait for each other."""
+_OF_LAUNCHERS = re.compile(
+    r"CalledProcessError: Command .{0,200}?[\[\s/'](?:python[\d.]{0,6}|torchrun|deepspeed|accelerate|mpirun|srun)[\s']"
+)
+"""What starts ranks tells so that one of them has failed, and nothing of why."""
 _LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException"))
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 _OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "srun.oom_task", "kubernetes.oom", "ray.memory"))
@@ -103,7 +109,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
             case Trouble():
                 found.append(_of_trouble(fact, people, order))
             case Raised() if (fact.place.file, fact.place.line) not in told:
-                found.append(_of_raised(fact, people, order))
+                found.append(_of_raised(fact, people, order, bool(waiting)))
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
     found = told_apart(came_back(_without_late_faults(found, said), said), said, people)
@@ -111,10 +117,23 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
 
 
 def _as_written(facts: Sequence[Fact]) -> list[Trouble | Raised | Ended]:
-    """What can be complained of. Readers that wait for more tell late what stands early in a file."""
-    said = [fact for fact in facts if isinstance(fact, Trouble | Raised | Ended)]
+    """What can be complained of. Readers that wait for more tell late what stands early in a file; and whose a line is
+    that names an exception, may stand before the first of its traceback only."""
+    raised = {(fact.place.file, fact.place.line): fact.who for fact in facts if isinstance(fact, Raised)}
+    said = [
+        _said_by(fact, raised.get((fact.place.file, fact.place.line), NOBODY)) if isinstance(fact, Trouble) else fact
+        for fact in facts
+        if isinstance(fact, Trouble | Raised | Ended)
+    ]
     files = {name: number for number, name in enumerate(dict.fromkeys(fact.place.file for fact in said))}
     return sorted(said, key=lambda fact: (files[fact.place.file], fact.place.line or 0))
+
+
+def _said_by(fact: Trouble, who: Who) -> Trouble:
+    if fact.who != NOBODY or who == NOBODY:
+        return fact
+    about = (replace(subject, who=who) if subject.who == NOBODY else subject for subject in fact.about)
+    return replace(fact, who=who, about=tuple(about))
 
 
 def _of_trouble(fact: Trouble, people: People, order: int) -> Complaint:
@@ -122,17 +141,20 @@ def _of_trouble(fact: Trouble, people: People, order: int) -> Complaint:
     return Complaint(person, fact.place, fact.level, fact.what, fact.cause, fact.about, fact.remedy, order)
 
 
-def _of_raised(fact: Raised, people: People, order: int) -> Complaint:
+def _of_raised(fact: Raised, people: People, order: int, others_wait: bool) -> Complaint:
     words = f"{fact.error}: {fact.message}" if fact.message else fact.error
     level = Level.INITIATING
     if fact.error.rpartition(".")[2] in _LEAVING:
         level = Level.TEARDOWN
     elif _RENDEZVOUS.match(fact.error.rpartition(".")[2]) or (_CONSEQUENCE.search(words) and not _is_own(fact)):
         level = Level.CASCADE
+    elif _OF_LAUNCHERS.search(words):
+        level = Level.CASCADE if others_wait or "SIGABRT" in words else Level.TRANSPORT
     where = f" at {fact.frames[0].file}:{fact.frames[0].line} in {fact.frames[0].function}" if fact.frames else ""
     return Complaint(
         people.number(fact.who, fact.place.file), fact.place, level, f"an exception{where}: {words[:200]}",
-        "crashed" if level == Level.INITIATING else None, (Subject("rank", fact.who),),
+        "crashed" if level <= Level.TRANSPORT else None,
+        () if level == Level.TRANSPORT else (Subject("rank", fact.who),),
         ("the traceback there: what raised it",), order, raised=True,
     )  # fmt: skip
 
@@ -171,10 +193,16 @@ def _of_ended(
             cause, ended = "resource", f"{ended} when memory ran out"
     alone = fact.who.host if person is None else None
     yield Complaint(
-        person, fact.place, level, f"{f'on {alone} a' if alone else 'its'} process {ended}", cause,
+        person, fact.place, level, f"{_named(fact, person, alone)} {ended}", cause,
         (Subject("host" if alone else "rank", fact.who),), remedy, order, number is None,
         killed=number == signal.SIGKILL,
     )  # fmt: skip
+
+
+def _named(fact: Ended, person: int | None, alone: str | None) -> str:
+    if person is None and fact.who.local_rank is not None:
+        return f"process {fact.who.local_rank} of {alone or 'its host'}"
+    return f"on {alone} a process" if alone else "its process"
 
 
 def _without_late_faults(found: Sequence[Complaint], said: Sequence[Fact]) -> list[Complaint]:

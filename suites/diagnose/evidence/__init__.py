@@ -37,6 +37,8 @@ LINE_READERS: Mapping[str, str] = {
     "torch groups": "suites.diagnose.evidence.torch_errors:GROUPS",
     "torch store errors": "suites.diagnose.evidence.torch_errors:STORE",
     "torch device errors": "suites.diagnose.evidence.torch_device:DeviceErrors",
+    "frameworks around torch": "suites.diagnose.evidence.frameworks:ROWS",
+    "DeepEP": "suites.diagnose.evidence.frameworks:DeepEp",
     "gloo connections": "suites.diagnose.evidence.gloo:Loopback",
     "gloo": "suites.diagnose.evidence.gloo:TEXTS",
     "horovod stall inspector": "suites.diagnose.evidence.horovod:StallInspector",

@@ -54,12 +54,15 @@ _PATTERNS = (
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
+_INDEX, _SIGNAL = r"(?P<local_rank>\d{1,7})", "(?P<signal_name>SIG[A-Z]{2,6})"
 _CHILDREN = (
     r"\[rank: (?P<rank>\d{1,9})\] Child process with PID (?P<pid>\d{1,8}) terminated with code (?P<code>-?\d{1,9})",
     r"Worker proc VllmWorker-(?P<rank>\d{1,9}) died unexpectedly",
+    rf"ProcessExitedException: process {_INDEX} terminated with (?:exit code (?P<code>-?\d{{1,9}})|signal {_SIGNAL})",
     r"RayWorkerProc rank=\[(?P<ranks>\d[\d, ]{0,2000})\] died unexpectedly",
 )
-"""Those that their parent tells, which is another process of the job: Lightning's launcher, vLLM's executors."""
+"""Those that their parent tells, which is another process of the job: Lightning's launcher, torch.multiprocessing,
+vLLM's executors."""
 _ELASTIC = "torch.distributed.elastic"
 _PATIENCE = 20.0
 """Seconds: torchrun gives those who are left half a minute to end, and then kills them."""
@@ -214,6 +217,8 @@ def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
     number = int(told["signal"]) if told.get("signal") else None
     if name := told.get("name"):
         number = int(SIGNALS[name])
+    elif name := told.get("signal_name"):
+        number = next((int(one) for one in signal.Signals if one.name == name), None)
     elif code is not None and code < 0:
         number, code = -code, None  # as launchers written in Python tell a signal
     who = replace(who, group=None, group_rank=None)

@@ -176,6 +176,21 @@ STORE = (
         Level.TIMEOUT, "an answer of the store did not come in time",
     ),
     Known(
+        "torch.rendezvous_late", "RendezvousTimeoutError", r"\bRendezvousTimeoutError\b", Level.TIMEOUT,
+        "not enough nodes came to torchrun's rendezvous in time",
+        remedy=("on which hosts torchrun runs, against its --nnodes; the same --rdzv-id and --rdzv-endpoint on all",),
+    ),
+    Known(
+        "torch.rendezvous_lost", "RendezvousConnectionError", r"\bRendezvousConnectionError\b", Level.CASCADE,
+        "the store of torchrun's rendezvous cannot be reached, or is gone with the node that held it",
+        remedy=("whether torchrun runs on the host of --rdzv-endpoint, and why it ended; `nc -vz` to it from here",),
+    ),
+    Known(
+        "torch.rendezvous_closed", "RendezvousClosedError", r"\bRendezvousClosedError\b", Level.CASCADE,
+        "torchrun's rendezvous was closed: on other nodes the job had failed or ended before",
+        remedy=("which node failed first: the log of torchrun on each",),
+    ),
+    Known(
         "torch.clients", "clients joined", r"waiting for clients\. (?P<came>\d{1,7})/(?P<size>\d{1,7}) clients joined",
         Level.TIMEOUT, "{came} of {size} processes came to the store",
         remedy=("which hosts have not started their ranks: one log a rank, from the launcher",),

@@ -105,8 +105,8 @@ class Tracebacks:
     def _close(self, speaker: Who) -> Iterable[Fact]:
         done = self._open.pop(speaker, None)
         if done is not None and done.place is not None and not done.of_group and not done.follows:
-            if done.error.endswith("ProcessRaisedException"):
-                return  # of the parent: what its child has raised follows
+            if done.error.endswith(("ProcessRaisedException", "ProcessExitedException")):
+                return  # of the parent: what its child has raised follows, or how it has ended is told
             message = "\n".join(done.message).strip()
             who = speaker if done.of == NOBODY else done.of
             yield Raised(who, done.place, done.error, message, tuple(reversed(done.frames)))

@@ -7,6 +7,12 @@ from tests.suites.diagnose.cases.framework_inputs import raised, waiting
 
 _PORT = "node03:88:158 [0] transport/net_ib.cc:216 NCCL WARN NET/IB : mlx5_3:1 Got async event : port "
 
+
+def started(command: str, how: str) -> str:
+    """What a launcher raises of what it has started."""
+    return raised(f"subprocess.CalledProcessError: Command '{command}' {how}.", file="/srv/accelerate/launch.py")
+
+
 CASES = (
     Case("a port that came up again, then an exception", {"job.log": f"{_PORT}error\n{_PORT}active\nstep 100\n"
          + raised("ValueError: bad shard", "[rank2]: ") + waiting((0, 1, 3))}, "crashed", ("rank 2",),
@@ -31,4 +37,26 @@ CASES = (
          ) + waiting((0, 1, 3))}, "device", ("device of rank 2",), None, "GpuIsLost"),
     Case("memory that NVSHMEM cannot register", {"job.log": "/srv/nvshmem/src/modules/transport/ibrc/ibrc.cpp:473: "
          "NULL value mem registration failed \n"}, "config", (), None, "mem registration failed"),
+    Case("all are in one call, and then their launcher tells of it", {"job.log": waiting(range(4)) + started(
+        "['/usr/bin/python3', 'train.py']", "died with <Signals.SIGABRT: 6>") + started(
+        "['torchrun', 'train.py']", "returned non-zero exit status 1")}, "joined", (), ("allreduce", 33)),
+    Case("a launcher tells that what it started has failed", {"job.log": started(
+        "['/usr/bin/python3', 'train.py']", "returned non-zero exit status 1")}, "crashed", (), None, "exit status 1"),
+    Case("a tool that one rank calls has failed", {"job.log": raised(
+        "subprocess.CalledProcessError: Command '['which', 'c++']' returned non-zero exit status 1.", "[rank1]: ")
+        + waiting((0, 2, 3))}, "crashed", ("rank 1",), ("allreduce", 33), "c++"),
+    Case("a process of torch.multiprocessing was killed", {"job.log": raised(
+        "torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with signal SIGKILL")}, "crashed", (),
+         None, "SIGKILL"),
+    Case("SGLang's schedulers made no step, and one has no memory", {"job.log": "[2026-01-31 10:00:00 TP2] Scheduler "
+         "hit an exception: " + raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 448.00 MiB.")
+         + "".join(f"[2026-01-31 10:05:0{rank} TP{rank}] Watchdog timeout (self.watchdog_timeout=300, self.forward_ct="
+                   "1881)\n" for rank in (0, 1, 3))}, "resource", ("rank 2",), None, "out of memory"),
+    Case("SGLang's schedulers made no step", {"job.log": "".join(
+        f"[2026-01-31 10:05:0{rank} TP{rank}] Watchdog timeout (self.watchdog_timeout=300, self.forward_ct=1881)\n"
+        for rank in range(4))}, "undecided"),
+    Case("a monitor hears nothing of its rank", {"job.log": "[WARNING] [RankMonitorServer:34] Did not get subsequent "
+         "heartbeat. Waited 171.92 seconds.\n"}, "undecided"),
+    Case("torchrun waits for nodes", {"job.log": raised(
+        "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError")}, "undecided"),
 )  # fmt: skip

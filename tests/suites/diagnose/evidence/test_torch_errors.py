@@ -111,6 +111,9 @@ CONSEQUENCES = [
     (torch_errors.STORE, Level.CASCADE, "but store->get('0') got error: Broken pipe"),
     (torch_errors.STORE, Level.TIMEOUT, "waitForInput: socket SocketImpl(fd=3, addr=[::1]:6) timed out after 2000ms"),
     (torch_errors.STORE, Level.TIMEOUT, "RuntimeError: Socket Timeout"),
+    (torch_errors.STORE, Level.TIMEOUT, "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError"),
+    (torch_errors.STORE, Level.CASCADE, "RendezvousConnectionError: The connection to the C10d store has failed."),
+    (torch_errors.STORE, Level.CASCADE, "torch.distributed.elastic.rendezvous.api.RendezvousClosedError"),
     (
         torch_errors.STORE,
         Level.TIMEOUT,
