@@ -64,6 +64,9 @@ _LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "Signa
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 _OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "srun.oom_task", "kubernetes.oom", "ray.memory"))
 """Rows of what is said where a process is killed for want of memory, mostly without its rank."""
+_OF_KERNEL = "kernel.segfault"
+_FAULTS = frozenset((_OF_KERNEL, "glibc.heap", "glibc.assertion", "shell.signal"))
+"""Rows of what is said where a process breaks down."""
 _KEPT = frozenset(("device", "resource", "config", "launch"))
 """Causes that are no consequence, whenever they are said."""
 
@@ -206,21 +209,25 @@ def _named(fact: Ended, person: int | None, alone: str | None) -> str:
 
 
 def _without_late_faults(found: Sequence[Complaint], said: Sequence[Fact]) -> list[Complaint]:
-    """What has waited or lost a peer breaks down when it is ended, too; the kernel does not tell which rank that is."""
-    faults = {n for n, fact in enumerate(said) if isinstance(fact, Trouble) and fact.known_as == "kernel.segfault"}
+    """What has waited or lost a peer breaks down when it is ended, too; it is seldom told which rank that is."""
+    faults = {n: fact.known_as for n, fact in enumerate(said) if isinstance(fact, Trouble) and fact.known_as in _FAULTS}
     others = [one for one in found if one.level in (Level.TRANSPORT, Level.TIMEOUT) and not one.end]
-    return [
-        _weaker(one) if one.order in faults and not all(_surely_before(one, other) for other in others) else one
-        for one in found
-    ]
+
+    def late(one: Complaint) -> bool:
+        of_nobody = one.order in faults and (one.person is None or faults[one.order] == _OF_KERNEL)
+        return of_nobody and not all(_surely_before(one, other) for other in others)
+
+    return [_weaker(one) if late(one) else one for one in found]
 
 
 def _surely_before(one: Complaint, other: Complaint) -> bool:
     here, there = one.place, other.place
-    if here.time is not None and there.time is not None:
-        return here.time < there.time
-    if here.stamp and there.stamp and here.stamp.yearless == there.stamp.yearless:
-        return here.stamp.seconds < there.stamp.seconds
+    times = here.time, there.time
+    if None in times and here.stamp and there.stamp and here.stamp.yearless == there.stamp.yearless:
+        times = here.stamp.seconds, there.stamp.seconds
+    mine, its = times
+    if mine is not None and its is not None and mine != its:
+        return mine < its
     return here.file == there.file and one.order < other.order
 
 

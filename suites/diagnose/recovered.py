@@ -14,22 +14,23 @@ from suites.diagnose.facts import Fact, Level, Trouble
 if TYPE_CHECKING:
     from suites.diagnose.complaints import Complaint
 
-_DOWN, _UP = "nccl.async_port", "nccl.port_active"
-"""Rows of what is said then."""
+_BACK = {"nccl.port_active": "nccl.async_port", "kernel.link_back": "kernel.link_lost"}
+"""Row of what is said when one comes up -> when it goes down."""
+_Port = tuple[str, str | None, str | None, str]
 
 
 def came_back(found: Sequence[Complaint], said: Sequence[Fact]) -> list[Complaint]:
     """Where one is up again, a fault that somebody tells of its own goes before it."""
-    up: dict[tuple[str | None, str | None, str], int] = {}
+    up: dict[_Port, int] = {}
     for order, fact in enumerate(said):
-        if isinstance(fact, Trouble) and fact.known_as == _UP:
-            up[_port(fact)] = order
+        if isinstance(fact, Trouble) and (down := _BACK.get(fact.known_as)):
+            up[_port(fact, down)] = order
     if not up:
         return list(found)
     again = {
         order
         for order, fact in enumerate(said)
-        if isinstance(fact, Trouble) and fact.known_as == _DOWN and order < up.get(_port(fact), -1)
+        if isinstance(fact, Trouble) and order < up.get(_port(fact, fact.known_as), -1)
     }
     return [
         replace(one, level=Level.TRANSPORT, what=f"{one.what}, and came up again") if one.order in again else one
@@ -37,5 +38,6 @@ def came_back(found: Sequence[Complaint], said: Sequence[Fact]) -> list[Complain
     ]
 
 
-def _port(fact: Trouble) -> tuple[str | None, str | None, str]:
-    return fact.who.host, fact.who.device, fact.place.file
+def _port(fact: Trouble, down: str) -> _Port:
+    device = next((subject.who.device for subject in fact.about), fact.who.device)
+    return down, fact.who.host, device, fact.place.file

@@ -51,6 +51,7 @@ LINE_READERS: Mapping[str, str] = {
     "ROCm": "suites.diagnose.evidence.rocm_texts:ROWS",
     "nvidia-smi, NVML, NVSHMEM": "suites.diagnose.evidence.nvidia_tools:ROWS",
     "fabric manager": "suites.diagnose.evidence.fabric_manager:ROWS",
+    "limits of hosts": "suites.diagnose.evidence.host_limits:ROWS",
     "crash handlers": "suites.diagnose.evidence.crash_handlers:ROWS",
     "libfabric": "suites.diagnose.evidence.libfabric:ROWS",
     "NCCL, quoted": "suites.diagnose.evidence.nccl_quoted:Quoted",

@@ -51,6 +51,8 @@ _PATTERNS = (
     r"\(first noticed rank (?P<rank>\d{1,9})\) terminated with signal (?P<signal>\d{1,3})",
     rf"\[NID \d{{1,9}}\].{{0,80}} PE RANK (?P<rank>\d{{1,9}}) exit signal (?P<name>{_NAMES})",
     rf"^(?:{_HOST} \| )?FAILED \| rc=(?P<code>\d{{1,3}}) >>",
+    # a shell, of what its script has started
+    rf": line \d{{1,6}}:\s{{1,9}}(?P<pid>\d{{1,9}}) (?P<name>{_NAMES})\s",
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
 )
 """Only ends that name who ended."""
@@ -121,7 +123,7 @@ class Exits:
         "Abort(", "exited with code", "exit with status code", "HOROVOD_RANK=",
         "MPI process (rank: ", "died from signal", "FAILED | rc=",
         "signal ", _ELASTIC,
-        "Child process with PID", "died unexpectedly",
+        "Child process with PID", "died unexpectedly", "ProcessExitedException", ": line ",
     )  # fmt: skip
     awake: bool = False
     _torchrun: bool = False

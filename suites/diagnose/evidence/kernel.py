@@ -92,6 +92,8 @@ _ABOUT_LINKS = re.compile(
     r"[\da-f]{4}:[\da-f]{2}:[\da-f]{2}\."
 )
 """Of a line about a link that the kernel, or who manages the network, has written: programs have links as well."""
+_LINK_BACK = re.compile(r"(?P<device>[\w.@-]{1,32}): (?:NIC )?[Ll]ink (?:is )?[Uu]p\b")
+_MOST_LINKS = 4096
 _FREQUENT = frozenset(("[ERROR]", "timeout"))
 """Words that other logs are full of."""
 
@@ -100,22 +102,35 @@ _FREQUENT = frozenset(("[ERROR]", "timeout"))
 class Kernel:
     """Each line stands for itself, but that one may tell when its host booted."""
 
-    wakes: tuple[str, ...] = (*(word for word in WORDS if word not in _FREQUENT), "amdgpu", _BOOT, _CLOCK_SET)
+    wakes: tuple[str, ...] = (
+        *(word for word in WORDS if word not in _FREQUENT), "amdgpu", "ink up", "ink is Up", _BOOT, _CLOCK_SET,
+    )  # fmt: skip
     awake: bool = False
     booted: dict[str | None, float] = field(default_factory=dict)
     """When, by host; of the one whose log it is under None."""
+    _lost: set[tuple[str | None, str | None]] = field(default_factory=set)
+    """Links, by host and interface."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
         if _BOOT in line.text:
             self.booted.pop(line.who.host, None)
         if found := _CLOCK.search(line.text):
             self.booted[line.who.host] = float(found["time"]) - float(found["since"])
+        if self._lost and (back := _LINK_BACK.search(line.text)):
+            yield from self._came_back(back["device"], line)
         for event in find(line.text):
             place = _place(event, line, self.booted.get(line.who.host))
             if event.kind in _READERS:
                 yield from _READERS[event.kind](event, line, place)
             elif event.kind in _MEANINGS and (event.kind != "link_lost" or _ABOUT_LINKS.search(line.text)):
+                if event.kind == "link_lost" and len(self._lost) < _MOST_LINKS:
+                    self._lost.add((line.who.host, event.device))
                 yield _of_kind(event, line, place)
+
+    def _came_back(self, device: str, line: Line) -> Iterable[Fact]:
+        if (line.who.host, device) in self._lost:
+            who = Who(host=line.who.host, device=device)
+            yield Trouble(who, line.place(), Level.TEARDOWN, "a link is up again", known_as="kernel.link_back")
 
     def end(self) -> Iterable[Fact]:
         return ()

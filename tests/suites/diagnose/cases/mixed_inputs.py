@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.suites.diagnose.cases.case import Case
 from tests.suites.diagnose.cases.framework_inputs import raised, waiting
 
+_KERNEL = "Jan 31 10:00:00 node03 kernel: mlx5_core 0000:5e:00.0 "
 _PORT = "node03:88:158 [0] transport/net_ib.cc:216 NCCL WARN NET/IB : mlx5_3:1 Got async event : port "
 
 
@@ -59,4 +60,27 @@ CASES = (
          "heartbeat. Waited 171.92 seconds.\n"}, "undecided"),
     Case("torchrun waits for nodes", {"job.log": raised(
         "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError")}, "undecided"),
+    Case("a link that came up again, then an exception", {"job.log": f"{_KERNEL}ens5f0np0: Link down\n{_KERNEL}"
+         "ens5f0np0: Link up\nstep 900\n" + raised("ValueError: bad shard", "[rank2]: ") + waiting((0, 1, 3))},
+         "crashed", ("rank 2",), ("allreduce", 33), "ValueError"),
+    *(Case(f"nothing more of one kind: {error[:40]}", {"job.log": raised(error, "[rank2]: ") + waiting((0, 1, 3))},
+           "resource", ("rank 2",), ("allreduce", 33), error[:24])
+      for error in (
+          "OSError: [Errno 24] Too many open files: '/data/shard_1.bin'", "RuntimeError: received 0 items of ancdata",
+          "RuntimeError: unable to mmap 1073741824 bytes from file </torch_4711_1>: Cannot allocate memory (12)",
+          "RuntimeError: unable to write to file </torch_4711_1>: No space left on device (28)",
+          "RuntimeError: can't start new thread", "BlockingIOError: [Errno 11] Resource temporarily unavailable",
+          "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory",
+      )),
+    *(Case(f"a process broke down: {text[:40]}", {"job.log": f"[rank2]: {text}\n" + waiting((0, 1, 3))}, "crashed",
+           ("rank 2",), ("allreduce", 33), text[:20])
+      for text in (
+          "double free or corruption (!prev)", "malloc(): corrupted top size", "corrupted size vs. prev_size",
+          "*** stack smashing detected ***: terminated",
+          "python: ../ucp/core/worker.c:2711: ucp_worker_destroy: Assertion `worker->inprogress == 0' failed.",
+      )),
+    Case("all are in one call, and one breaks down when it ends", {"job.log": waiting(range(4))
+         + "free(): invalid pointer\nSegmentation fault (core dumped)\n"}, "joined", (), ("allreduce", 33)),
+    Case("a shell tells of a signal", {"job.log": "/srv/run.sh: line 14:  4711 Killed           python train.py\n"
+         + waiting((0, 1, 3))}, "crashed", ("process",), ("allreduce", 33), "Killed"),
 )  # fmt: skip

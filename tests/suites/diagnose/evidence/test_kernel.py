@@ -128,3 +128,13 @@ def test_a_switch_that_recovered_proves_nothing() -> None:
 def test_no_text_makes_it_raise(text: str, tail: str, cut: int) -> None:
     fed(kernel.Kernel(), text[cut:] + tail)
     fed(kernel.Kernel(), tail + text[: len(text) - cut])
+
+
+def test_a_link_that_came_up_again_is_told_of_none_but_itself() -> None:
+    before = "Jan 31 10:00:00 node03 kernel: mlx5_core 0000:5e:00.0 ens5f0np0: "
+    lost, back = f"{before}Link down", f"{before}Link up"
+    told = only(fed(kernel.Kernel(), f"{lost}\n{back}", who=_HOST), Trouble)
+    assert [one.known_as for one in told] == ["kernel.link_lost", "kernel.link_back"]
+    assert not only(fed(kernel.Kernel(), f"{back}\n{back}", who=_HOST), Trouble)
+    told = only(fed(kernel.Kernel(), f"{lost}\n{back.replace('ens5f0np0', 'ens6')}", who=_HOST), Trouble)
+    assert [one.known_as for one in told] == ["kernel.link_lost"]
