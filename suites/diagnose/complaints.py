@@ -60,7 +60,7 @@ _OF_LAUNCHERS = re.compile(
     r"CalledProcessError: Command .{0,200}?[\[\s/'](?:python[\d.]{0,6}|torchrun|deepspeed|accelerate|mpirun|srun)[\s']"
 )
 """What starts ranks tells so that one of them has failed, and nothing of why."""
-_LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException"))
+_LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException", "CancelledError"))
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 _OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "srun.oom_task", "kubernetes.oom", "ray.memory"))
 """Rows of what is said where a process is killed for want of memory, mostly without its rank."""

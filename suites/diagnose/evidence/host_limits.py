@@ -20,8 +20,9 @@ _SHM = ("`df -h /dev/shm` inside the worker; `--shm-size=1g` or more, for a cont
 _MEMORY = ("`free -g` there, and the memory limit of the job; what each worker of the data loader holds",)
 
 ROWS = (
-    Known("host.files", "Too many open files", r"(?:\[Errno 24\] |: )Too many open files(?: \(24\))?", _OWN,
-          "it may open no more files", "resource", "speaker", _FILES, unless="NCCL "),
+    Known("host.files", "Too many open files",
+          r"(?:^|\s)\w{1,40}Error: (?:\[Errno 24\] |.{0,200}: )Too many open files",
+          _OWN, "it may open no more files", "resource", "speaker", _FILES, unless="NCCL "),
     Known("host.files", "items of ancdata", r"received \d{1,3} items of ancdata", _OWN,
           "it may open no more files", "resource", "speaker", _FILES),
     Known("host.shm", "to file </torch_", r"unable to write to file </torch_\S{1,80}: No space left",

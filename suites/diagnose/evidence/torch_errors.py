@@ -215,7 +215,8 @@ DEVICE = (
         ("`systemctl status nvidia-fabricmanager` on its host: it must run, in the version of the driver",),
     ),
     Known(
-        "cuda.busy", "busy or unavailable", r"CUDA-capable device\(s\) is/are busy or unavailable", Level.INITIATING,
+        "cuda.busy", "busy or unavailable", r"CUDA-capable device(?:\(s\) is/|s )are busy or unavailable",
+        Level.INITIATING,
         "its GPU is held by another process, or has failed", "resource", "speaker",
         ("`nvidia-smi` there: processes, and the compute mode (exclusive)",),
     ),

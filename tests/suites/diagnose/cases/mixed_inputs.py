@@ -81,6 +81,10 @@ CASES = (
       )),
     Case("all are in one call, and one breaks down when it ends", {"job.log": waiting(range(4))
          + "free(): invalid pointer\nSegmentation fault (core dumped)\n"}, "joined", (), ("allreduce", 33)),
+    Case("all are in one call, and what waits for them is cancelled", {"job.log": waiting(range(4))
+         + raised("asyncio.exceptions.CancelledError")}, "joined", (), ("allreduce", 33)),
+    Case("all are in one call, and a logger of one may open no more files", {"job.log": "WARNING could not flush: "
+         "[Errno 24] Too many open files: 'events'\n" + waiting(range(4))}, "joined", (), ("allreduce", 33)),
     Case("a shell tells of a signal", {"job.log": "/srv/run.sh: line 14:  4711 Killed           python train.py\n"
          + waiting((0, 1, 3))}, "crashed", ("process",), ("allreduce", 33), "Killed"),
 )  # fmt: skip

@@ -44,6 +44,7 @@ CAUSES = [
     (torch_errors.DEVICE, "RuntimeError: CUDA error: unknown error", "device", "GPU"),
     (torch_errors.DEVICE, "RuntimeError: CUDA error: system not yet initialized", "config", "NVSwitches"),
     (torch_errors.DEVICE, "CUDA error: CUDA-capable device(s) is/are busy or unavailable", "resource", "held"),
+    (torch_errors.DEVICE, "CUDA error: all CUDA-capable devices are busy or unavailable", "resource", "held"),
     (torch_errors.DEVICE, "RuntimeError: CUDA error: invalid device ordinal", "config", "does not have"),
     (torch_errors.DEVICE, "RuntimeError: No CUDA GPUs: no CUDA-capable device is detected", "config", "no GPU"),
     (
