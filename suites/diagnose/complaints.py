@@ -96,6 +96,18 @@ class Complaint:
         return (self.level, float("inf") if self.place.time is None else self.place.time, self.end, self.order)
 
 
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """Where memory ran out; a host of None is one that is not known. Who was killed for it may be told by number."""
+
+    hosts: frozenset[str | None]
+    people: frozenset[int | None]
+
+    def had(self, host: str | None, person: int | None) -> bool:
+        """Whether a process that was killed was killed for want of memory."""
+        return person in self.people or bool(self.hosts & {host, None})
+
+
 def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
     """The first cause first."""
     told = {(fact.place.file, fact.place.line) for fact in facts if isinstance(fact, Trouble | Disagreement | Call)}
@@ -104,7 +116,11 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
         for fact in facts
         if (isinstance(fact, Call) and fact.state == "pending") or isinstance(fact, Waiting)
     }
-    short = {fact.who.host for fact in facts if isinstance(fact, Trouble) and fact.known_as in _OUT_OF_MEMORY}
+    starved = [fact for fact in facts if isinstance(fact, Trouble) and fact.known_as in _OUT_OF_MEMORY]
+    short = _Short(
+        frozenset(fact.who.host for fact in starved),
+        frozenset(people.number(fact.who) for fact in starved if fact.who.pid is not None) - {None},
+    )
     found = []
     said = _as_written(facts)
     for order, fact in enumerate(said):
@@ -170,10 +186,7 @@ def _is_own(fact: Raised) -> bool:
     return bool(fact.frames) and not among_ranks and _OF_PYTHON.search(fact.error) is not None
 
 
-def _of_ended(
-    fact: Ended, people: People, order: int, waiting: Set[int | None], short: Set[str | None]
-) -> Iterable[Complaint]:
-    """`short`: the hosts where memory ran out; None is one that is not known."""
+def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None], short: _Short) -> Iterable[Complaint]:
     person = people.number(fact.who, fact.place.file)
     number = fact.signal if fact.signal is not None else _signal_of(fact.code)
     if number is None and fact.code == 0:
@@ -192,7 +205,7 @@ def _of_ended(
     remedy: tuple[str, ...] = ()
     if number == signal.SIGKILL:
         remedy = ("`dmesg | grep -i oom` and the memory limit of the job",)
-        if cause and short & {fact.who.host, None}:
+        if cause and short.had(fact.who.host, person):
             cause, ended = "resource", f"{ended} when memory ran out"
     alone = fact.who.host if person is None else None
     yield Complaint(

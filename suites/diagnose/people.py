@@ -6,7 +6,7 @@ May import: facts, members, worldwide.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -135,6 +135,7 @@ def meet(facts: Sequence[Fact]) -> People:
             _fill_between(book, key)
     people = book.people(groups, notes)
     _find_devices(people)
+    _find_processes(people, book.claimed())
     for file, told in speakers.items():
         numbers = {people._numbers[key] for key in told if key in people._numbers}
         if len(numbers) == 1:
@@ -186,11 +187,17 @@ def _keys(who: Who) -> Iterator[Hashable]:
     if who.group is not None and who.group_rank is not None:
         yield ("group", who.group, who.group_rank)
     if who.pid is not None:
-        yield ("process", who.host, who.pid)
+        yield ("process", _short(who.host), who.pid)
     elif who.host is not None and who.device is not None:
         yield ("device", who.host, who.device)
     elif who.address is not None and who.rank is None:
         yield ("address", who.address)
+
+
+def _short(host: str | None) -> str | None:
+    """Without its domain, which the kernel's log does not tell, and launchers do. An address is no name."""
+    first = (host or "").partition(".")[0]
+    return host if first.isdigit() else first or None
 
 
 class _Book:
@@ -229,6 +236,15 @@ class _Book:
         """Whether any of its members is known to be another rank of the world than of it."""
         members = [key for key in self._parent if isinstance(key, tuple) and key[:2] == ("group", group)]
         return any(_is_rank(root := self._root(key)) and root != ("rank", key[2]) for key in members)
+
+    def claimed(self) -> dict[int, set[int]]:
+        """Ranks that are said to have a process's number, on a host that is not told."""
+        found: dict[int, set[int]] = defaultdict(set)
+        for told in self._told.values():
+            for who in told:
+                if who.pid is not None and who.host is None and who.rank is not None:
+                    found[who.pid].add(who.rank)
+        return found
 
     def people(self, groups: dict[str, Group], notes: list[str]) -> People:
         numbers: dict[Hashable, int] = {}
@@ -273,6 +289,26 @@ def _find_devices(people: People) -> None:
     for key in people._numbers:
         if isinstance(key, tuple) and key[0] == "device" and len(found := owners.get((key[1], key[2]), [])) == 1:
             people._numbers[key] = found[0]
+
+
+def _find_processes(people: People, claimed: Mapping[int, Set[int]]) -> None:
+    """Who is known by a process's number only, as in a kernel's log, is the one rank of that number, if there is just
+    one: in containers several have the same."""
+    found: dict[int, list[tuple[Hashable, str | None, int]]] = defaultdict(list)
+    for key, number in people._numbers.items():
+        if isinstance(key, tuple) and key[0] == "process":
+            found[key[2]].append((key, key[1], number))
+    for pid, ones in found.items():
+        if len(claimed.get(pid, ())) > 1:
+            del people._numbers["process", None, pid]
+            continue
+        ranks = {number for _, _, number in ones if people.persons[number].rank is not None}
+        others = [(key, host) for key, host, number in ones if number not in ranks]
+        if len(ranks) != 1 or len(others) != 1:
+            continue
+        rank, (key, host) = ranks.pop(), others[0]
+        if None in (host, people.persons[rank].host):
+            people._numbers[key] = rank
 
 
 def _widen_world(book: _Book, groups: dict[str, Group], told: Set[int]) -> None:
