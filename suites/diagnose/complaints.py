@@ -90,6 +90,8 @@ class Complaint:
     """It is an exception."""
     killed: bool = False
     """Its process was ended by SIGKILL."""
+    first_abort: bool = False
+    """Its process aborted, and was the first to end of all that its launcher saw."""
 
     @property
     def key(self) -> tuple[int, float, bool, int]:
@@ -132,6 +134,7 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
     found = told_apart(came_back(_without_late_faults(found, said), said), said, people)
+    found = _with_abort(found)
     return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
 
 
@@ -211,7 +214,7 @@ def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None],
     yield Complaint(
         person, fact.place, level, f"{_named(fact, person, alone)} {ended}", cause,
         (Subject("host" if alone else "rank", fact.who),), remedy, order, number is None,
-        killed=number == signal.SIGKILL,
+        killed=number == signal.SIGKILL, first_abort=number == signal.SIGABRT and fact.first,
     )  # fmt: skip
 
 
@@ -242,6 +245,18 @@ def _surely_before(one: Complaint, other: Complaint) -> bool:
     if mine is not None and its is not None and mine != its:
         return mine < its
     return here.file == there.file and one.order < other.order
+
+
+def _with_abort(found: list[Complaint]) -> list[Complaint]:
+    """Whoever aborted first is why the others ended, where nobody says a word of what that may follow from. What others
+    say of lost peers follows from it."""
+    own: set[tuple[int | None, str | None]] = {(one.person, None) for one in found if one.first_abort}
+    own |= {(None, one.place.file) for one in found if one.first_abort}
+    for one in found:
+        speaker = (one.person, one.place.file if one.person is None else None)
+        if not one.first_abort and (one.level < Level.CASCADE or (one.level == Level.CASCADE and speaker in own)):
+            return found
+    return [replace(one, level=Level.TRANSPORT, cause="crashed") if one.first_abort else one for one in found]
 
 
 def _signal_of(code: int | None) -> int | None:

@@ -303,6 +303,8 @@ class Ended:
     place: Place
     code: int | None = None
     signal: int | None = None
+    first: bool = False
+    """Of all that its launcher saw: it has ended the others because of that."""
 
 
 @dataclass(frozen=True, slots=True)

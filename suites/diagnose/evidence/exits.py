@@ -29,7 +29,10 @@ SIGNALS = {
 }
 """What launchers, shells and Python call them."""
 _NAMES = "|".join(SIGNALS)
-_NOTICED = r"process rank (?P<rank>\d{1,9}) with PID (?:0|(?P<pid>[1-9]\d{0,8})) on node (?P<host>[\w.-]+) exited on"
+_NOTICED = (
+    r"(?P<first>process rank) (?P<rank>\d{1,9}) with PID (?:0|(?P<pid>[1-9]\d{0,8})) on node (?P<host>[\w.-]+) "
+    r"exited on"
+)
 _HOST = r"(?P<host>[A-Za-z][\w.-]{0,252})"
 _CHILD = (
     r"\(rank: (?P<rank>\d{1,9}), pid: (?P<pid>\d{1,9})\) "
@@ -45,6 +48,8 @@ _PATTERNS = (
     r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)(?!: Fatal error in )",
     r"^Process (?P<rank>\d{1,9}) exit with status code (?P<code>\d{1,3})\b",
     rf"\d{{1,9}} {{1,9}}(?P<name>{_NAMES}) .{{0,400}}?\bHOROVOD_RANK=(?P<rank>\d{{1,9}})\b",
+    # PRRTE, where it is not in a line of its own
+    r"^\s{0,9}Process name: \[[^\]\s]{1,99}@1,(?P<rank>\d{1,9})\] Exit code: {1,9}(?P<code>\d{1,9})",
     # MVAPICH's mpirun_rsh, HPE's PALS, IBM's jsrun, Cray's aprun, ansible
     rf"^\[{_HOST}:mpispawn_\d{{1,7}}\]\[child_handler\] MPI process {_CHILD}",
     rf"^(?:{_HOST}: )?rank (?P<rank>\d{{1,9}}) (?:died from signal (?P<signal>\d{{1,3}})|{_LEFT})\b",
@@ -78,7 +83,7 @@ _BLOCKS = tuple(
     for pattern in (
         r"^\s*host\s{1,20}: (?P<host>[\w.-]+)",
         r"(?:\bRANK (?P<rank>\d{1,9}) )?\bPID (?P<pid>\d{1,9}) RUNNING AT (?P<host>[\w.-]+)",
-        r"^\s*Process name: \[(?:\[\d{1,9},1\],|[^\]\s]{1,99}@1,)(?P<rank>\d{1,9})\]",
+        r"^\s*Process name: \[(?:\[\d{1,9},1\],|[^\]\s]{1,99}@1,)(?P<rank>\d{1,9})\](?! Exit code)",
         r"^\s*Process name: (?P<rank>\d{1,9})\s*$",
         (
             r"MPI_ABORT was invoked on rank (?P<rank>\d{1,9}) in communicator MPI(?:_?\w*[Ww][Oo][Rr][Ll][Dd]| "
@@ -102,6 +107,7 @@ _ENDS = tuple(
 _OF_HYDRA = re.compile(r"^=\s{1,9}(?:EXIT|KILLED)")
 _HYDRA_STRING = re.compile(r"THE EXIT STRING: [\w -]{1,60}\(signal (?P<signal>\d{1,3})\)")
 _KILLED_ALONG = "mpiexec ended it, since another one had ended"
+_ENDED_FROM_OUTSIDE = "somebody, or a batch system, has ended the job: mpiexec itself sends no SIGTERM"
 _BY_HYDRA = frozenset((signal.SIGKILL, signal.SIGTERM))
 
 
@@ -111,6 +117,7 @@ class _Block:
 
     who: Who = NOBODY
     time: float | None = None
+    first: bool = False
 
 
 @dataclass(slots=True)
@@ -152,7 +159,7 @@ class Exits:
                 # What was left open belongs to another process; only the time stands before the host.
                 before = self._blocks.get(line.who, _Block())
                 time = before.time if before.who == NOBODY else None
-                self._blocks[line.who] = _Block(people(found), time)
+                self._blocks[line.who] = _Block(people(found), time, "first" in found.groupdict())
                 return
         yield from self._within(line)
 
@@ -169,7 +176,7 @@ class Exits:
         elif found := next((found for pattern in _ENDS if (found := pattern.search(line.text))), None):
             self._blocks.pop(line.who, None)
             who = merged(block.who, people(found))
-            ended = _ended(line, who, found) if who != NOBODY else ()
+            ended = _ended(line, who, found, first=block.first) if who != NOBODY else ()
             if _OF_HYDRA.match(line.text):
                 self._hydra += ended
             elif block.time is None:
@@ -192,14 +199,19 @@ class Exits:
                 yield ended
 
     def _left_of_hydra(self) -> Iterable[Fact]:
-        """Where one has ended otherwise, those who were killed are those whom mpiexec has ended then."""
+        """Where one has ended otherwise, those who were killed are those whom mpiexec has ended then. It sends no
+        SIGTERM: where some got that, a batch system or somebody has ended all of them, by SIGKILL in the end."""
         numbers = [one.signal or (one.code or 0) - 128 for one in self._hydra]
-        alone = all(number in _BY_HYDRA for number in numbers)
+        others = sum(number not in _BY_HYDRA for number in numbers)
+        why = _KILLED_ALONG if others else _ENDED_FROM_OUTSIDE
+        from_outside = not others and signal.SIGTERM in numbers
         for one, number in zip(self._hydra, numbers, strict=True):
-            if alone or number not in _BY_HYDRA:
-                yield one
+            if number not in _BY_HYDRA:
+                yield replace(one, first=others == 1)
+            elif others or from_outside:
+                yield Trouble(one.who, one.place, Level.TEARDOWN, why, known_as="hydra.killed")
             else:
-                yield Trouble(one.who, one.place, Level.TEARDOWN, _KILLED_ALONG, known_as="hydra.killed")
+                yield one
 
     def _named(self) -> Iterable[Fact]:
         """Whom torchrun has told of by number, its report tells the rank of."""
@@ -213,8 +225,9 @@ class Exits:
                 yield Identity(Who(rank=who.rank, pid=pid), place)
 
 
-def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
+def _ended(line: Line, who: Who, found: re.Match[str], *, first: bool = False) -> Iterable[Ended]:
     told = found.groupdict()
+    first = first or "first" in told
     code = int(told["code"]) if told.get("code") else None
     number = int(told["signal"]) if told.get("signal") else None
     if name := told.get("name"):
@@ -225,7 +238,7 @@ def _ended(line: Line, who: Who, found: re.Match[str]) -> Iterable[Ended]:
         number, code = -code, None  # as launchers written in Python tell a signal
     who = replace(who, group=None, group_rank=None)
     for rank in ranged(told["ranks"].replace(" ", "")) if told.get("ranks") else (who.rank,):
-        yield Ended(replace(who, rank=rank), line.place(), code, number)
+        yield Ended(replace(who, rank=rank), line.place(), code, number, first)
 
 
 def _seconds(text: str) -> float | None:
