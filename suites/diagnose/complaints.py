@@ -62,7 +62,9 @@ _OF_LAUNCHERS = re.compile(
 """What starts ranks tells so that one of them has failed, and nothing of why."""
 _LEAVING = frozenset(("KeyboardInterrupt", "SystemExit", "GeneratorExit", "SignalException", "CancelledError"))
 _ENDED_BY_OTHERS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
-_OUT_OF_MEMORY = frozenset(("kernel.out_of_memory", "srun.oom", "srun.oom_task", "kubernetes.oom", "ray.memory"))
+_OUT_OF_MEMORY = frozenset(
+    ("kernel.out_of_memory", "srun.oom", "srun.oom_task", "kubernetes.oom", "ray.memory", "flux.oom")
+)
 """Rows of what is said where a process is killed for want of memory, mostly without its rank."""
 _OF_KERNEL = "kernel.segfault"
 _FAULTS = frozenset((_OF_KERNEL, "glibc.heap", "glibc.assertion", "shell.signal"))

@@ -45,11 +45,9 @@ def undecided(case: Case) -> Verdict:
             f"{everybody(case.people, waiting)} {verb(frozenset(waiting), 'tells', 'tell')} of a failure that follows "
             "from another, and nothing tells from which"
         )
-    elif case.complaints and case.complaints[0].level == Level.TIMEOUT:
-        text = f"{case.complaints[0].what}; nothing tells more of it"
     elif case.complaints and case.complaints[0].level == Level.CASCADE:
         text = f"{case.complaints[0].what}; that follows from another failure, and nothing tells from which"
-    elif case.complaints and case.complaints[0].level == Level.TEARDOWN:
+    elif case.complaints and case.complaints[0].level >= Level.TIMEOUT:
         text = f"{case.complaints[0].what}; nothing that was seen tells more"
     else:
         text = "what was seen does not tell why the job hangs, or that it does"

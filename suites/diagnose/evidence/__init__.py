@@ -67,6 +67,8 @@ LINE_READERS: Mapping[str, str] = {
     "identities": "suites.diagnose.evidence.identities:Identities",
     "actors of Ray": "suites.diagnose.evidence.ray_actors:RayActors",
     "launchers": "suites.diagnose.evidence.launchers:ROWS",
+    "Flux": "suites.diagnose.evidence.flux:ROWS",
+    "ends of Flux's tasks": "suites.diagnose.evidence.flux:FluxEnds",
     "sizes of jobs": "suites.diagnose.evidence.world:WorldSizes",
     "MPI": "suites.diagnose.evidence.mpi:ROWS",
     "MPI, in paragraphs": "suites.diagnose.evidence.mpi_blocks:MpiParagraphs",

@@ -144,6 +144,13 @@ _OTHERS = (
           "DeepSpeed's launcher tells that a process was ended by signal {number}, and not which", "crashed",
           remedy=("the local_rank in that line is of the process that was started last, whichever has failed",
                   "`dmesg | grep -i -e oom -e segfault` on that host")),
+    # Python's subprocess, by which such launchers start a whole host
+    Known("python.child", " died with <Signals.", r" died with <Signals\.(?P<name>SIG(?:KILL|SEGV|BUS|FPE|ILL)): \d",
+          Level.TRANSPORT, "a launcher tells that what it had started was ended by {name}, and not which rank",
+          "crashed", remedy=("`dmesg | grep -i -e oom -e segfault` on that host",)),
+    Known("parallel.failed", "parallel: This job failed", r"^parallel: This job failed", Level.CASCADE,
+          "GNU parallel tells that a job failed, in the next line which",
+          remedy=("--joblog FILE keeps the exit code of each, --tag tells whose line is whose",)),
     Known("deepspeed.killing", "Killing subprocess", r"Killing subprocess (?P<pid>\d{1,9})", Level.TEARDOWN,
           "DeepSpeed's launcher ends the others"),
     Known(RESTARTED, "; will restart worker group", r"; will restart worker group", Level.TEARDOWN,

@@ -1,5 +1,5 @@
 """Texts of batch systems that tell why a job did not start, or was ended: Slurm's srun, sbatch, salloc and slurmstepd,
-PBS's MOM, Grid Engine, and LSF.
+PBS's MOM, Grid Engine, LSF and its job step manager.
 
 May import: facts, known.
 """
@@ -78,6 +78,15 @@ SLURM = (
           "LSF ended the job: {why}", "resource", remedy=("`bjobs -l JOB`: what was asked for and what was used",)),
     Known("lsf.ended", "TERM_", r"^\s{0,4}TERM_(?:RUNLIMIT|CPULIMIT|OWNER|ADMIN|PREEMPT\w{0,10}|DEADLINE): ",
           Level.TEARDOWN, "LSF ended the job, at a limit of time or by order"),
+    Known("lsf.starter", "lsb_pjob_connect_to_res", rf"lsb_pjob_connect_to_res\({_HOST}\) failed", Level.INITIATING,
+          "LSF does not start anything on {host}: its daemon there does not answer", "launch", "host",
+          ("`badmin showstatus`, `blaunch -z {host} hostname` inside the job",)),
+    Known("lsf.starter", "(lsb_launch) failed", r"\(lsb_launch\) failed to start the daemons", Level.TRANSPORT,
+          "LSF could not start the daemons of mpirun", "launch",
+          remedy=("`blaunch hostname` inside the job; mpirun --mca plm rsh does without LSF",)),
+    Known("lsf.step_manager", "JSM server is not responding", rf"JSM server is not responding on host {_HOST}",
+          Level.TRANSPORT, "the job step manager on {host} does not answer", "transport", "host",
+          ("whether {host} is up: `ssh {host} uptime`",)),
     Known("srun.terminating", "srun: Terminating", r"srun: Terminating", Level.TEARDOWN, "srun ends the others"),
     Known("srun.aborted", "Job step aborted", r"srun: Job step aborted", Level.TEARDOWN, "srun ends the others"),
 )  # fmt: skip
