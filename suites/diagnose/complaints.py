@@ -100,6 +100,14 @@ class Complaint:
         return (self.level, float("inf") if self.place.time is None else self.place.time, self.end, self.order)
 
 
+def _process_of(fact: Ended, person: int | None) -> str:
+    """In words, of whom no rank is known."""
+    host = fact.who.host
+    if person is None and fact.who.local_rank is not None:
+        return f"the process of local rank {fact.who.local_rank}{f' on {host}' if host else ''}"
+    return "its process" if person is not None else f"on {host} a process" if host else "a process"
+
+
 @dataclass(frozen=True, slots=True)
 class _Short:
     """Where memory ran out; a host of None is one that is not known. Who was killed for it may be told by number."""
@@ -135,9 +143,8 @@ def complaints(facts: Sequence[Fact], people: People) -> list[Complaint]:
                 found.append(_of_raised(fact, people, order, bool(waiting)))
             case Ended():
                 found += _of_ended(fact, people, order, waiting, short)
-    found = told_apart(came_back(_without_late_faults(found, said), said), said, people)
-    found = _with_abort(found)
-    return sorted(_demoted(_explained(found)), key=lambda complaint: complaint.key)
+    found = _with_abort(told_apart(came_back(_without_late_faults(found, said), said), said, people))
+    return sorted(_demoted(_explained(found, people)), key=lambda complaint: complaint.key)
 
 
 def _as_written(facts: Sequence[Fact]) -> list[Trouble | Raised | Ended]:
@@ -214,7 +221,7 @@ def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None],
             cause, ended = "resource", f"{ended} when memory ran out"
     alone = fact.who.host if person is None else None
     yield Complaint(
-        person, fact.place, level, f"{_named(fact, person, alone)} {ended}", cause,
+        person, fact.place, level, f"{_process_of(fact, person)} {ended}", cause,
         (Subject("host" if alone else "rank", fact.who),), remedy, order, number is None,
         killed=number == signal.SIGKILL, first_abort=number == signal.SIGABRT and fact.first,
     )  # fmt: skip
@@ -277,18 +284,34 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def _explained(found: Sequence[Complaint]) -> list[Complaint]:
+def _explained(found: Sequence[Complaint], people: People) -> list[Complaint]:
     """An exit code says least of all: nothing where its process says more, or where several left without a word. Of one
     alone that left so, an exception of nobody is the word."""
-    heard = {complaint.person for complaint in found if not complaint.end}
-    ends = {complaint.person: complaint for complaint in found if complaint.end and complaint.person not in heard}
+    heard = {complaint.person for complaint in found if not complaint.end and complaint.person is not None}
+    told = [complaint for complaint in found if complaint.end and complaint.person not in heard]
+    ends = {_who(complaint): complaint for complaint in told if not _may_have_waited(complaint, found, people)}
     last = next(iter(ends.values())) if len(ends) == 1 else None
     return [_in_its_light(complaint, last) for complaint in found]
 
 
+def _who(complaint: Complaint) -> object:
+    return complaint.about if complaint.person is None else complaint.person
+
+
+def _may_have_waited(end: Complaint, found: Iterable[Complaint], people: People) -> bool:
+    """Whether an end that is told of a host may be that of somebody who waited in vain, and says no host of its own."""
+    if end.person is not None:
+        return False
+    hosts = {None, *(subject.who.host for subject in end.about)}
+    return any(
+        one.level == Level.TIMEOUT and (one.person is None or people.persons[one.person].host in hosts)
+        for one in found
+    )  # fmt: skip
+
+
 def _in_its_light(complaint: Complaint, last: Complaint | None) -> Complaint:
     if complaint.end:
-        return complaint if complaint.person == (last and last.person) else _weaker(complaint)
+        return complaint if last is not None and _who(complaint) == _who(last) else _weaker(complaint)
     if last is not None and complaint.raised and complaint.person is None:
         return replace(complaint, person=last.person, about=last.about)
     return complaint

@@ -115,7 +115,7 @@ def meet(facts: Sequence[Fact]) -> People:
     for fact in facts:
         for who in named(fact):
             book.join(who)
-        if isinstance(fact, SPEAKERS) and (keys := list(_keys(fact.who))):
+        if isinstance(fact, SPEAKERS) and (keys := list(_keys(fact.who))) and not _is_local(keys[0]):
             speakers[fact.place.file].add(keys[0])
     for key, group in groups.items():
         for number in range(len(group.ranks or ()) or group.size or group.least or 0):
@@ -190,6 +190,8 @@ def _keys(who: Who) -> Iterator[Hashable]:
         yield ("process", _short(who.host), who.pid)
     elif who.host is not None and who.device is not None:
         yield ("device", who.host, who.device)
+    elif who.host is not None and who.local_rank is not None and who.rank is None:
+        yield ("local", _short(who.host), who.local_rank)
     elif who.address is not None and who.rank is None:
         yield ("address", who.address)
 
@@ -275,19 +277,25 @@ def _is_rank(key: Hashable) -> bool:
     return isinstance(key, tuple) and key[0] == "rank"
 
 
+def _is_local(key: Hashable) -> bool:
+    return isinstance(key, tuple) and key[0] == "local"
+
+
 def _order(person: Person) -> tuple[int, str, int]:
     return (1 << 40 if person.rank is None else person.rank, person.host or "", person.pid or 0)
 
 
 def _find_devices(people: People) -> None:
     """Who is known by a device only is the one whose device it is, if there is just one: two ranks of one device stay
-    two."""
-    owners: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)
+    two. So it is with ranks on their hosts."""
+    owners: dict[tuple[str, str | None, str | int | None], list[int]] = defaultdict(list)
     for number, person in enumerate(people.persons):
         if person.rank is not None or person.pid is not None or person.group_ranks:
-            owners[person.host, person.device].append(number)
+            owners["device", person.host, person.device].append(number)
+        if person.rank is not None and person.host is not None:
+            owners["local", _short(person.host), person.local_rank].append(number)
     for key in people._numbers:
-        if isinstance(key, tuple) and key[0] == "device" and len(found := owners.get((key[1], key[2]), [])) == 1:
+        if isinstance(key, tuple) and key[0] in ("device", "local") and len(found := owners.get(key, [])) == 1:
             people._numbers[key] = found[0]
 
 

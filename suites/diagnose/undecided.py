@@ -47,6 +47,8 @@ def undecided(case: Case) -> Verdict:
         )
     elif case.complaints and case.complaints[0].level == Level.CASCADE:
         text = f"{case.complaints[0].what}; that follows from another failure, and nothing tells from which"
+    elif len(ended := [one for one in case.complaints if one.end]) > 1 and case.complaints[0].end:
+        text = f"{len(ended)} processes have ended, and nothing tells which was the first"
     elif case.complaints and case.complaints[0].level >= Level.TIMEOUT:
         text = f"{case.complaints[0].what}; nothing that was seen tells more"
     else:

@@ -44,6 +44,8 @@ def somebody(people: People, number: int) -> str:
         return f"rank {rank} of {group_name(people, group)}{where}"
     if person.pid is not None:
         return f"process {person.pid}" + (f" on {at}" if at else "")
+    if person.local_rank is not None:
+        return f"local rank {person.local_rank}{where}"
     return (person.device or person.address or "somebody") + where
 
 

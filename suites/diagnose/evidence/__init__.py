@@ -69,6 +69,7 @@ LINE_READERS: Mapping[str, str] = {
     "launchers": "suites.diagnose.evidence.launchers:ROWS",
     "Flux": "suites.diagnose.evidence.flux:ROWS",
     "ends of Flux's tasks": "suites.diagnose.evidence.flux:FluxEnds",
+    "pods": "suites.diagnose.evidence.kubernetes:Pods",
     "sizes of jobs": "suites.diagnose.evidence.world:WorldSizes",
     "MPI": "suites.diagnose.evidence.mpi:ROWS",
     "MPI, in paragraphs": "suites.diagnose.evidence.mpi_blocks:MpiParagraphs",

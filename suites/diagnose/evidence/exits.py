@@ -54,11 +54,14 @@ _PATTERNS = (
     rf"^\[{_HOST}:mpispawn_\d{{1,7}}\]\[child_handler\] MPI process {_CHILD}",
     rf"^(?:{_HOST}: )?rank (?P<rank>\d{{1,9}}) (?:died from signal (?P<signal>\d{{1,3}})|{_LEFT})\b",
     r"\(first noticed rank (?P<rank>\d{1,9})\) terminated with signal (?P<signal>\d{1,3})",
+    # paddle.distributed.launch, which counts those of its own host
+    r"^Container rank (?P<local_rank>\d{1,5}) status failed cmd .{0,2000}? code (?P<code>-?\d{1,5}) log ",
     rf"\[NID \d{{1,9}}\].{{0,80}} PE RANK (?P<rank>\d{{1,9}}) exit signal (?P<name>{_NAMES})",
     rf"^(?:{_HOST} \| )?FAILED \| rc=(?P<code>\d{{1,3}}) >>",
     # a shell, of what its script has started
-    rf": line \d{{1,6}}:\s{{1,9}}(?P<pid>\d{{1,9}}) (?P<name>{_NAMES})\s",
+    rf": line \d{{1,7}}:\s{{1,9}}(?P<pid>\d{{1,9}}) (?P<name>{_NAMES})\b(?!.*HOROVOD_RANK=)",
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
+    r"\brecord state: (?P<host>[\w.-]{1,253})\[(?P<local_rank>\d{1,4})\] = FAILURE",
 )
 """Only ends that name who ended."""
 _INDEX, _SIGNAL = r"(?P<local_rank>\d{1,7})", "(?P<signal_name>SIG[A-Z]{2,6})"
@@ -129,8 +132,8 @@ class Exits:
         "EXIT STATUS", "EXIT STRING", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL",
         "Abort(", "exited with code", "exit with status code", "HOROVOD_RANK=",
         "MPI process (rank: ", "died from signal", "FAILED | rc=",
-        "signal ", _ELASTIC,
-        "Child process with PID", "died unexpectedly", "ProcessExitedException", ": line ",
+        "signal ", _ELASTIC, "Container rank ", ": line ", "= FAILURE",
+        "Child process with PID", "died unexpectedly", "ProcessExitedException",
     )  # fmt: skip
     awake: bool = False
     _torchrun: bool = False

@@ -13,7 +13,7 @@ _POD = r"(?P<host>[a-z\d][a-z\d.-]{0,252})"
 _IP = r"(?P<address>[\da-fA-F.:]{2,45})"
 
 CLOUD = (
-    Known("kubernetes.oom", "OOMKilled", r"\bOOMKilled\b", _OWN,
+    Known("kubernetes.oom", "OOMKilled", r"^(?!\s*Reason:\s|\S+\s+\d+/\d+\s).*\bOOMKilled\b", _OWN,
           "a container was killed for want of memory", "resource"),
     Known("kubernetes.evicted", "low on resource", r"[Tt]he node was low on resource: (?P<what>[\w-]{1,40})", _OWN,
           "a pod was evicted since its node ran out of {what}", "resource",

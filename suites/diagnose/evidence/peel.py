@@ -29,6 +29,9 @@ _WRAPPERS: Mapping[str, str] = {
     "mpirun --tag-output": r"\[[^\],<]{1,100},(?P<rank>\d{1,7})\]<(?:stdout|stderr|stddiag)>: ?",
     "horovodrun": r"\[(?P<rank>\d{1,7})\]<(?:stdout|stderr)>: ?",
     "SageMaker": r"\[\d{1,7},mpirank:(?P<rank>\d{1,7}),(?P<host>[\w.-]{1,253})\]<(?:stdout|stderr|stddiag)>: ?",
+    # torchrun's own prefix behind it is of the ranks of one replica
+    "torchx": r"(?P<host>[A-Za-z][\w-]{0,60}/\d{1,5}) (?:\[(?P<local_rank>\d{1,4})\]: ?|"
+    r"(?=\[|\d{4}-|[\w.-]{1,80}:\d{1,8}:\d{1,8} \[))",
     "torchrun, rank": r"\[rank(?P<rank>\d{1,7})\]: ?",
     "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",
     "kubectl logs --prefix": r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?",

@@ -20,6 +20,22 @@ _FLUX_NAMES_IT = (
 )
 
 
+_WAITED = (
+    "[rank3]:[E310 03:01:12.000000001 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600001 milliseconds "
+    "before timing out.\n"
+)
+_RAISED = """Traceback (most recent call last):
+  File "/app/t.py", line 3, in <module>
+ValueError: bad shard
+"""
+
+
+def _pod(name: str, state: str) -> str:
+    """As `kubectl get pods` tells it."""
+    return f"{name:17}0/1     {state:19}6 (41s ago)   12m\n"
+
+
 def _killed(pid: int) -> str:
     """As the kernel tells it."""
     return (
@@ -60,10 +76,7 @@ CASES = (
     ),
     Case(
         "U06 one aborts after it has waited, and mpiexec kills the others",
-        {"job.log": "[rank3]:[E310 03:01:12.000000001 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective "
-         "operation timeout: WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for "
-         f"600001 milliseconds before timing out.\n{_hydra(2, 5130, 'cn5', 9, 'Killed')}"
-         f"{_hydra(3, 5131, 'cn5', 6, 'Aborted')}"},
+        {"job.log": _WAITED + _hydra(2, 5130, "cn5", 9, "Killed") + _hydra(3, 5131, "cn5", 6, "Aborted")},
         "undecided",
     ),
     Case(
@@ -130,9 +143,7 @@ CASES = (
     ),
     Case(
         "U18 a task of Flux aborts after it has waited",
-        {"job.log": "[rank3]:[E310 03:01:12.000000001 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective "
-         "operation timeout: WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for "
-         "600001 milliseconds before timing out.\nflux-job: task(s) Aborted\n"},
+        {"job.log": f"{_WAITED}flux-job: task(s) Aborted\n"},
         "undecided",
     ),
     Case(
@@ -150,5 +161,79 @@ CASES = (
     Case(
         "U21 GNU parallel tells that a job failed",
         {"job.log": "parallel: This job failed:\nssh gx3 python train.py --node_rank 3\n"}, "undecided",
+    ),
+    Case(
+        "U22 a rank that torchx tells by its replica",
+        {"job.log": "".join(f"trainer/2 [2]:{line}\n" for line in _RAISED.splitlines())},
+        "crashed", ("process of trainer/2",), None, "ValueError",
+    ),
+    Case(
+        "U23 a pod ends again and again",
+        {"job.log": "trn-worker-0     1/1     Running             0             12m\n"
+         + _pod("trn-worker-1", "CrashLoopBackOff")},
+        "crashed", ("host trn-worker-1",), None, "CrashLoopBackOff",
+    ),
+    Case(
+        "U24 all pods end again and again",
+        {"job.log": _pod("trn-worker-0", "CrashLoopBackOff") + _pod("trn-worker-1", "CrashLoopBackOff")}, "undecided",
+    ),
+    Case(
+        "U25 a pod of a server ends again and again",
+        {"job.log": _pod("training-operator-5cc8cdfdd6-xz5qq", "CrashLoopBackOff")}, "undecided",
+    ),
+    Case(
+        "U26 a pod has ended, and a rank had waited in vain",
+        {"job.log": _pod("trn-worker-1", "Error") + _WAITED}, "undecided",
+    ),
+    Case(
+        "U27 a pod has ended, and an exception of nobody",
+        {"job.log": _pod("trn-worker-1", "Error") + _RAISED}, "crashed", ("host trn-worker-1",), None, "ValueError",
+    ),
+    Case(
+        "U28 a container of a pod has used up its memory",
+        {"job.log": _pod("trn-worker-1", "OOMKilled")}, "resource", ("host trn-worker-1",), None, "OOMKilled",
+    ),
+    Case(
+        "U29 a pod is described whose container has used up its memory",
+        {"job.log": "Name:             trn-worker-0\nContainers:\n  pytorch:\n    State:          Running\n"
+         "Name:             trn-worker-1\nNode:             gx21/10.1.2.21\nContainers:\n  pytorch:\n"
+         "    State:          Waiting\n      Reason:       CrashLoopBackOff\n    Last State:     Terminated\n"
+         "      Reason:       OOMKilled\n      Exit Code:    137\nEvents:\n  Warning  BackOff  33s (x7 over 15m)  "
+         "kubelet  Back-off restarting failed container pytorch in pod trn-worker-1_ml(0f3a-aa)\n"},
+        "resource", ("host trn-worker-1",), None, "OOMKilled",
+    ),
+    Case(
+        "U30 a pod is described whose container broke down",
+        {"job.log": "Name:             trn-worker-1\nContainers:\n  pytorch:\n    State:          Terminated\n"
+         "      Reason:       Error\n      Exit Code:    139\n"},
+        "crashed", ("host trn-worker-1",), None, "139",
+    ),
+    Case(
+        "U31 an operator tells of a pod that has left",
+        {"job.log": '1.7085078566441019e+09\tDEBUG\tevents\tPod: ml.trn-worker-1 exited with code 1\t{"type": '
+         '"Normal"}\n'},
+        "crashed", ("host trn-worker-1",), None, "exited with code 1",
+    ),
+    Case(
+        "U32 Paddle tells the local rank of who has ended",
+        {"job.log": "LAUNCH ERROR 2026-03-10 00:35:50,216 Container failed !!!\nContainer rank 3 status failed cmd "
+         "['/usr/bin/python', '-u', 'train.py'] code -9 log ./log/workerlog.3\n"},
+        "crashed", (), None, "Container rank 3",
+    ),
+    Case(
+        "U33 a shell tells of a process that was killed",
+        {"job.log": "/var/spool/slurmd/job19/slurm_script: line 28:  8156 Killed                  python3 main.py\n"},
+        "crashed", ("process",), None, "8156",
+    ),
+    Case(
+        "U34 a driver of Horovod tells which of its workers has failed",
+        {"job.log": "[2026-02-08 09:24:59.555830: E operations.cc:548] Horovod background loop uncaught exception: "
+         "[pair.cc:566] Read error [10.0.1.246]:63386: Connection reset by peer\nINFO:root:record state: w-3[0] = "
+         "FAILURE\nWARNING:root:blacklist failing host: w-3\n"},
+        "crashed", ("process of w-3",), None, "FAILURE",
+    ),
+    Case(
+        "U35 two hosts have left, and nothing tells which was first",
+        {"job.log": "gx07 | FAILED | rc=1 >>\ngx08 | FAILED | rc=1 >>\n"}, "undecided",
     ),
 )  # fmt: skip

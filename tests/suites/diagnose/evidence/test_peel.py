@@ -19,6 +19,8 @@ MOMENT = 1796195941.5
         (f"[1,2]<stderr>: {NCCL}", NCCL, Who(rank=2)),
         (f"[prterun-node01-77@1,12]<stdout>: {NCCL}", NCCL, Who(rank=12)),
         (f"[rank3]:{TORCH}", TORCH, Who(rank=3)),
+        (f"trainer/2 [1]:{TORCH}", TORCH, Who(host="trainer/2", local_rank=1)),
+        (f"trainer/2 {NCCL}", NCCL, Who(host="trainer/2")),
         (f"[default0]:[rank3]: {TORCH}", TORCH, Who(rank=3, local_rank=0)),
         (f"1: [rank5]:{TORCH}", TORCH, Who(rank=5)),
         (f"2026-03-14 03:11:02,478 - Tuner - INFO - [rank5]: {TORCH}", TORCH, Who(rank=5)),
