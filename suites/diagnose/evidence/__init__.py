@@ -64,6 +64,7 @@ LINE_READERS: Mapping[str, str] = {
     "tracebacks": "suites.diagnose.evidence.tracebacks:Tracebacks",
     "exits": "suites.diagnose.evidence.exits:Exits",
     "kernel": "suites.diagnose.evidence.kernel:Kernel",
+    "hosts": "suites.diagnose.evidence.host_texts:ROWS",
     "identities": "suites.diagnose.evidence.identities:Identities",
     "actors of Ray": "suites.diagnose.evidence.ray_actors:RayActors",
     "launchers": "suites.diagnose.evidence.launchers:ROWS",
@@ -72,6 +73,7 @@ LINE_READERS: Mapping[str, str] = {
     "pods": "suites.diagnose.evidence.kubernetes:Pods",
     "sizes of jobs": "suites.diagnose.evidence.world:WorldSizes",
     "MPI": "suites.diagnose.evidence.mpi:ROWS",
+    "MPICH, in stacks": "suites.diagnose.evidence.mpich_stacks:ErrorStacks",
     "MPI, in paragraphs": "suites.diagnose.evidence.mpi_blocks:MpiParagraphs",
 }
 """name -> "module:name" of a LineReader's class, or of a table of known texts."""

@@ -46,6 +46,7 @@ _PATTERNS = (
     rf"{_SRUN}(?P<name>{_NAMES})",
     rf"{_NOTICED} signal (?P<signal>\d{{1,3}})",
     r"^\s{0,9}Abort\((?P<code>\d{1,9})\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\)(?!: Fatal error in )",
+    r"application called MPI_Abort\(MPI_COMM_WORLD, (?P<code>-?\d{1,9})\) - process (?P<rank>\d{1,9})\b",
     r"^Process (?P<rank>\d{1,9}) exit with status code (?P<code>\d{1,3})\b",
     rf"\d{{1,9}} {{1,9}}(?P<name>{_NAMES}) .{{0,400}}?\bHOROVOD_RANK=(?P<rank>\d{{1,9}})\b",
     # PRRTE, where it is not in a line of its own

@@ -42,11 +42,19 @@ CLOUD = (
     Known("horovod.ssh", "ssh not successful for host", r"ssh not successful for host "
     r"(?P<host>[\w.-]{1,255}):?", _OWN,
           "ssh does not come to {host}", "launch", "host", ("ssh -v {host} true",)),
+    Known("horovod.mismatch", "Mismatched ",
+          r"Mismatched (?P<aspect>[\w ]{1,60}): One rank (?:sent|did|had|specified) "
+          r"(?P<one>.{1,80}?), but another rank (?:sent|did|had|specified) (?P<other>[^.]{1,80})", _OWN,
+          "ranks differ in {aspect}: {one}, and {other}", "mismatch",
+          remedy=("the name of the tensor there, and what each rank gave for it: HOROVOD_LOG_LEVEL=debug",)),
     Known("horovod.ended", "exited with non-zero", r"Horovod detected that one or more processes exited with non-zero",
           Level.TEARDOWN, "horovodrun ends the others after one has failed"),
     Known("ray.memory", "running low on memory", r"due to the node running low on memory(?:.{0,200}?IP: "
           rf"{_IP})?", _OWN, "Ray ended a worker since its host ran out of memory", "resource",
           remedy=("fewer or smaller workers a host; RAY_memory_usage_threshold",)),
+    Known("ray.memory", "due to memory pressure (OOM)", r"\b[1-9]\d{0,5} Workers \(tasks / actors\) killed due to "
+          rf"memory pressure \(OOM\).{{0,200}}?IP: {_IP}", _OWN, "Ray ended workers since their host ran out of memory",
+          "resource", "host", ("fewer or smaller workers a host; RAY_memory_usage_threshold",)),
     Known("ray.worker", "Worker exit type:", rf"Worker IP address: {_IP} Worker port: \d+ "
           r"Worker PID: (?P<pid>\d{1,9}) Worker exit type: (?P<kind>SYSTEM_ERROR|NODE_OUT_OF_MEMORY|USER_ERROR)", _OWN,
           "a worker of Ray has died: {kind}", "crashed", "speaker",

@@ -16,15 +16,14 @@ _UCX = r"\[(?P<host>[A-Za-z][\w.-]{0,200}):(?P<pid>\d{1,9}) {0,4}:\d{1,9}(?::\d{
 _CARD = r" on (?P<card>[A-Za-z]\w{0,40}):\d{1,4}/(?:IB|RoCE)"
 _PROCESS = r"\[(?P<host>[A-Za-z][\w.-]{0,200}):(?P<pid>\d{1,9})\] "
 _MVAPICH = r"\[(?P<host>[A-Za-z][\w.-]{0,200}):mpi_rank_(?P<rank>\d{1,9})\]\[\w{1,60}\]"
-_FATAL = (
-    r"(?:Abort\(\d{1,12}\) on node \d{1,9} \(rank (?P<rank>\d{1,9}) in comm 0\): )?Fatal error in (?P<call>\w{1,60}): "
-)
+FATAL = r"(?:(?:Abort\(\d{1,12}\) on node |\[Rank )(?P<rank>\d{1,9})\b.{0,160}?: )?Fatal error in (?P<call>\w{1,60}): "
+"""The node is the rank in the world, in whichever communicator it failed; Cray MPICH says it first."""
 _ADDRESS = r"(?P<peer_address>[\da-fA-F.:]{2,45}?)"
 _INTERFACE = (
     "`ip -br address` on both: addresses that others do not reach (docker0, virbr0, 169.254.*) must not be used",
     "mpirun --mca btl_tcp_if_include NETWORK/BITS --mca oob_tcp_if_include NETWORK/BITS",
 )
-_FABRIC = (
+FABRIC = (
     "`ibstat` or `rdma link` on both: state, GID index, lid; counters of the port and of the switch",
     "`ib_write_bw` between the two",
 )
@@ -55,18 +54,18 @@ ROWS = (
     Known(
         "mpi.openib_retry", "RETRY EXCEEDED ERROR", rf"(?:{_OPEN_MPI}.{{1,100}}?)?from (?P<own>\S{{1,200}}) to: "
         r"(?P<peer_host>[A-Za-z][\w.-]{0,200}) error polling", Level.TRANSPORT,
-        "nobody at {peer_host} acknowledged what it sent", "transport", "link", _FABRIC,
+        "nobody at {peer_host} acknowledged what it sent", "transport", "link", FABRIC,
     ),
     Known(
         "ucx.retry", "etry count exceeded", rf"(?:{_UCX})?(?P<why>Transport|Receive-no-ready) retry count "
         rf"exceeded{_CARD}",
         Level.TRANSPORT, "nobody acknowledged what it sent over {card} ({why} retry count exceeded)",
         "transport", "link",
-        _FABRIC,
+        FABRIC,
     ),
     Known(
         "ucx.retry", "retry counter exceeded", rf"{_UCX}(?:FATAL|ERROR):? .{{0,80}}with error: (?:transport|rnr) retry "
-        r"counter exceeded", Level.TRANSPORT, "nobody acknowledged what it sent", "transport", "link", _FABRIC,
+        r"counter exceeded", Level.TRANSPORT, "nobody acknowledged what it sent", "transport", "link", FABRIC,
     ),
     Known(
         "ucx.queues", "Cannot allocate memory", rf"{_UCX}UCX {{1,3}}ERROR .{{0,160}}?(?:create_\w{{1,20}}\("
@@ -79,6 +78,11 @@ ROWS = (
         r"failed: (?P<why>[\w ]{1,60})", Level.TRANSPORT, "it does not reach {peer_address}: {why}",
         "transport", "link",
         ("UCX_NET_DEVICES with devices that all hosts have; `ip -br address` on both",),
+    ),
+    Known(
+        "ucx.shared_memory", "UCX", rf"{_UCX}UCX {{1,3}}ERROR .{{0,200}}(?:No space left on device|Not enough memory "
+        r"to write total|check shared memory limits)", Level.INITIATING, "no space for its shared memory", "resource",
+        "host", ("`df -h /dev/shm` and `ipcs -l` inside the worker; `--shm-size=1g` or more, for a container",),
     ),
     Known(
         "ucx.memlock", "set max locked memory", rf"^(?:.{{0,40}}?{_UCX})?.{{0,200}}set max locked memory \(ulimit -l\)",
@@ -115,7 +119,7 @@ ROWS = (
         "mvapich.retry", "wc.status=12", rf"{_MVAPICH} (?:Msg from|Send desc error in msg to) "
         rf"(?P<peer_rank>\d{{1,9}}): "
         r"wc.status=12", Level.TRANSPORT, "rank {peer_rank} did not acknowledge what it sent",
-        "transport", "link", _FABRIC,
+        "transport", "link", FABRIC,
     ),
     Known(
         "mpi.truncated", "MPI_ERR_TRUNCATE", rf"(?:{_PROCESS})?\*\*\* MPI_ERR_TRUNCATE: message "
@@ -123,7 +127,7 @@ ROWS = (
         "more came than it had asked for: ranks called different things", "mismatch", remedy=_SIZES,
     ),
     Known(
-        "mpi.truncated", "essage truncated", rf"{_FATAL}Message truncated", Level.TRANSPORT,
+        "mpi.truncated", "essage truncated", rf"{FATAL}Message truncated", Level.TRANSPORT,
         "more came than {call} had asked for: ranks called different things", "mismatch", remedy=_SIZES,
     ),
     Known(
@@ -137,7 +141,7 @@ ROWS = (
         ("whether rank {peer_rank} has ended before; then name resolution and firewall between their hosts",),
     ),
     Known(
-        "mpich.fatal", "Fatal error in ", _FATAL, Level.CASCADE, "its MPI library gave up in {call}",
+        "mpich.fatal", "Fatal error in ", FATAL, Level.CASCADE, "its MPI library gave up in {call}",
         unless="application called MPI_Abort",
     ),
 )  # fmt: skip

@@ -236,4 +236,63 @@ CASES = (
         "U35 two hosts have left, and nothing tells which was first",
         {"job.log": "gx07 | FAILED | rc=1 >>\ngx08 | FAILED | rc=1 >>\n"}, "undecided",
     ),
+    Case(
+        "U36 systemd-oomd kills what runs on a host",
+        {"job.log": "Mar 10 03:11:12 gx4 systemd-oomd[812]: Killed /user.slice/user-1001.slice/run-r12.scope due to "
+         "memory pressure for /user.slice/user-1001.slice being 93.08% > 50.00% for > 20s with reclaim activity\n"},
+        "resource", ("host gx4",), None, "memory pressure",
+    ),
+    Case(
+        "U37 earlyoom ends a process",
+        {"job.log": 'Mar 10 03:11:12 gx4 earlyoom[912]: sending SIGTERM to process 4410 uid 1000 "python3": badness '
+         "912, VmRSS 61000 MiB\n"},
+        "resource", ("process of gx4",), None, "4410",
+    ),
+    Case(
+        "U38 the kernel of a host breaks down",
+        {"job.log": "Mar 10 03:11:12 gx4 kernel: Kernel panic - not syncing: Fatal exception in interrupt\n"},
+        "device", ("host gx4",), None, "panic",
+    ),
+    Case(
+        "U39 MPICH tells at the end of a stack that a message did not come through",
+        {"job.log": "Abort(1681039) on node 18 (rank 18 in comm 0): Fatal error in PMPI_Wait: Other MPI error, error "
+         "stack:\nPMPI_Wait(119).....: MPI_Wait(request=0x7ffe34, status=0x7ffe35) failed\n"
+         "MPIDI_OFI_handle_cq_error(1008): OFI poll failed (ofi_events.h:1008:MPIDI_OFI_handle_cq_error:Transport "
+         "retry counter exceeded)\n"},
+        "transport", ("link rank 18",), None, "OFI poll",
+    ),
+    Case(
+        "U40 Cray MPICH tells of a message, and srun of who broke down before",
+        {"job.log": "srun: error: x1000c5: task 1: Segmentation fault\nMPICH ERROR [Rank 0] [job id 208.0] [Mon May 15 "
+         "14:32:54 2026] [x1000c4] - Abort(1008846991) (rank 0 in comm 0): Fatal error in PMPI_Recv: Other MPI error, "
+         "error stack:\nPMPI_Recv(177)....: MPI_Recv(buf=0x7f, count=1) failed\nMPIDI_OFI_handle_cq_error(1062): OFI "
+         "poll failed (ofi_events.c:1064:MPIDI_OFI_handle_cq_error:Input/output error - UNDELIVERABLE)\n"},
+        "crashed", ("rank 1",), None, "Segmentation fault",
+    ),
+    Case(
+        "U41 a rank has called MPI_Abort, as MPICH tells it",
+        {"job.log": "application called MPI_Abort(MPI_COMM_WORLD, 77) - process 3\n"},
+        "crashed", ("rank 3",), None, "MPI_Abort",
+    ),
+    Case(
+        "U42 Ray ends workers since a host ran out of memory",
+        {"job.log": "node_manager.cc:3010: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers "
+         "crashed due to other reasons at node (ID: ab12, IP: 10.0.0.8) over the last time period.\n"},
+        "resource", ("host 10.0.0.8",), None, "memory pressure",
+    ),
+    Case(
+        "U43 Horovod compares what ranks gave it",
+        {"job.log": "".join(
+            f"[1,{rank}]<stderr>:horovod.common.exceptions.HorovodInternalError: Mismatched allreduce tensor shapes: "
+            "One rank sent a tensor of shape [1024], but another rank sent a tensor of shape [1025].\n"
+            for rank in (1, 0))},
+        "mismatch", (), None, "Mismatched",
+    ),
+    Case(
+        "U44 UCX finds no space for its shared memory",
+        {"job.log": "[1700000000.123456] [gx4:4410 :0]         mm_posix.c:194  UCX  ERROR Not enough memory to write "
+         "total of 4292720 bytes. Please check that /dev/shm or the directory you specified has more available "
+         "memory.\n"},
+        "resource", ("host gx4",), None, "Not enough memory",
+    ),
 )  # fmt: skip
