@@ -15,6 +15,8 @@ _OWN, _PATH, _TIMEOUT, _CASCADE = Level.INITIATING, Level.TRANSPORT, Level.TIMEO
 _LOOK_FIRST = "read the logs of the rank that is waited for first: the earliest error there is the cause"
 _SAME_PROGRAM = "set HCCL_ENTRY_LOG_ENABLE=1 and repeat: run/plog then has every call of every rank to compare"
 _NETWORK = ("hccn_tool -i N -link_stat -g", "hccn_tool -i N -net_health -g", "hccn_tool -i N -ping -g address PEER")
+_ERROR = r"(?:there is an? (?:exception of )?|the error is )"
+"""Of a device, as older and as newer versions of CANN tell it."""
 
 
 def _code(code: str) -> str:
@@ -65,6 +67,8 @@ OWN: Sequence[Known] = (
     Known("npu.invalid", "invalid device", r"Set (?:visible )?device failed, invalid device", _OWN,
           "it was given an NPU that it may not see", "config", "speaker",
           ("ranks on this host against ASCEND_RT_VISIBLE_DEVICES and `npu-smi info`",)),
+    Known("npu.python", "EC0010", _code("EC0010"), _OWN, "CANN does not find a module of Python that it needs",
+          "config", "speaker", ("`source set_env.sh` of CANN, and its wheels in this environment",)),
     Known("npu.taken", "EL0005", _code("EL0005"), _OWN, "the NPU is held by another process", "resource", "speaker",
           ("npu-smi info", "end the other process, or choose other NPUs by ASCEND_RT_VISIBLE_DEVICES")),
     Known("hccl.address", "EJ0004", _code("EJ0004"), _OWN, "the address of an NPU is not valid", "config", "nobody",
@@ -72,10 +76,11 @@ OWN: Sequence[Known] = (
     Known("npu.kernel", "Aicore kernel execute failed", r"Aicore kernel execute failed(?:.{0,400}fault kernel_name="
           r"(?P<kernel>[\w.-]{1,120}))?", _OWN, "a kernel failed on the NPU: {kernel}", "crashed", "speaker",
           ("read the plog of this process in ~/ascend/log/debug/plog",)),
-    Known("npu.kernel", "there is a",
-          r"there is an? (?:fftsplus )?(?:aicore|aivec(?:tor)?|vector core) (?:error|exception)", _OWN,
-          "a kernel failed on the NPU", "crashed", "speaker",
-          ("read the plog of this process in ~/ascend/log/debug/plog",)),
+    *(Known("npu.kernel", wakes,
+            rf"{_ERROR}(?:fftsplus )?(?:aicore|aivec(?:tor)?|vector core) (?:error|exception)", _OWN,
+            "a kernel failed on the NPU", "crashed", "speaker",
+            ("read the plog of this process in ~/ascend/log/debug/plog",))
+      for wakes in ("there is a", "the error is ")),
     Known("hccl.tls", "EI0016", _code("EI0016"), _OWN, "TLS is on for some NPUs, and off for others", "config",
           "nobody", ("hccn_tool -i N -tls -g", "hccn_tool -i N -tls -s enable 0"), unless="rankList"),
 )  # fmt: skip
@@ -92,7 +97,7 @@ PATH: Sequence[Known] = (
     Known("hccl.sdma", "EI0012", _code("EI0012"), _PATH, "a copy between NPUs failed (SDMA): a link between them, a "
           "memory error, or memory that was freed", None, "nobody",
           ("npu-smi info -t health -i 0", "see whether the peer ended, or destroyed its communicator, before this")),
-    Known("hccl.sdma", "sdma error", r"there is an? (?:fftsplus )?sdma error", _PATH,
+    Known("hccl.sdma", "sdma error", rf"{_ERROR}(?:fftsplus )?sdma error", _PATH,
           "a copy between NPUs failed (SDMA): a link between them, a memory error, or memory that was freed", None,
           "nobody", ("npu-smi info -t health -i 0",)),
     Known("hccl.peer_access", "EI0010", _code("EI0010"), _PATH, "NPUs cannot reach each other directly", "transport",

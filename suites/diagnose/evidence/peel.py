@@ -71,6 +71,8 @@ _LABELS: Mapping[str, str] = {
 _QUOTED = re.compile(r"(?P<name>[\w./-]{0,200}\.log)(?::\d{1,8}:|-\d{1,8}-)")
 """What `grep -rn -C` puts before a line of a file and its neighbours; msrun quotes the logs of workers so."""
 
+_OF_MSRUN = re.compile(r"worker_\d{1,6}\.log")
+
 _BEFORE_RECORD = re.compile(r"(?P<rank>\d{1,7}): ?(?=\[rank\d|\[[EWIF]\d|\S{1,100}:\d{1,8}:\d{1,8} \[\d)")
 """srun's label where what follows leaves no doubt."""
 _OWN_RANK = re.compile(r"\[rank(\d{1,7})\]:")
@@ -204,7 +206,7 @@ class Peeler:
                     who, stamp, text = merged(who, told_by), told or stamp, uncoloured(inner)
                     continue
             if ".log" in text and (quoted := _QUOTED.match(text)):
-                who, text = merged(who, owner(quoted["name"])), text[quoted.end() :]
+                who, text = merged(who, _quoted(quoted["name"])), text[quoted.end() :]
             if _BARE.match(text):
                 break
             label = None if labelled else self._label(text)
@@ -241,6 +243,11 @@ def _wrapper(text: str) -> re.Match[str] | None:
         if found := one.match(text):
             return found
     return None
+
+
+def _quoted(name: str) -> Who:
+    """msrun quotes logs from within their folder, so their names stand alone."""
+    return owner(f"msrun_log/{name}" if _OF_MSRUN.fullmatch(name) else name)
 
 
 def _told(found: re.Match[str], who: Who) -> Who:

@@ -295,4 +295,36 @@ CASES = (
          "memory.\n"},
         "resource", ("host gx4",), None, "Not enough memory",
     ),
+    Case(
+        "U45 Paddle of old tells who was aborted",
+        {"job.log": "ERROR 2026-05-24 17:17:14,611 launch_utils.py:545] ABORT!!! Out of all 4 trainers, the trainer "
+         "process with rank=[3] was aborted. Please check its log.\n"},
+        "crashed", ("rank 3",), None, "rank=[3]",
+    ),
+    Case(
+        "U46 msrun quotes logs by their bare names",
+        {"console.log": "worker_1.log-88-Traceback (most recent call last):\n"
+         'worker_1.log-89-  File "train.py", line 10, in <module>\n'
+         "worker_1.log:90:ValueError: the shape is wrong\n"},
+        "crashed", ("rank 1",), None, "ValueError",
+    ),
+    Case(
+        "U47 CANN finds no module of Python",
+        {"job.log": "[rank1]: [ERROR] 2026-04-09-10:06:30 (PID:1506967, Device:1, RankID:1) ERR02200 DIST call hccl "
+         "api failed.\n[rank1]: EC0010: Failed to import Python module [ModuleNotFoundError: No module 'tbe'].\n"},
+        "config", ("rank 1",), None, "EC0010",
+    ),
+    *(
+        Case(
+            f"U48 a kernel failed on an NPU: {told}",
+            {"job.log": f"[rank6]: EZ9999: [PID: 4411] 2026-04-08-18:07:20.444.436 {told}, core id is 9, error code = "
+             "0x800000\n[rank2]: EI0002: [PID: 2969] 2026-04-08-18:37:45.713.335 The wait execution of the Notify "
+             "register times out.\n"},
+            "crashed", ("rank 6",), None, "EZ9999",
+        )
+        for told in (
+            "The error from device(chipId:6, dieId:0), serial number is 7, there is an exception of aivec error",
+            "An error occurs on the device(chipId:6, dieId:0), the serial number is 7, the error is aivec error",
+        )
+    ),
 )  # fmt: skip
