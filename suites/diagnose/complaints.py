@@ -322,10 +322,12 @@ def _weaker(complaint: Complaint) -> Complaint:
 
 
 def _demoted(found: Sequence[Complaint]) -> Iterable[Complaint]:
-    """Who has waited in vain before breaks down because of that, not the other way round."""
+    """Who has waited in vain before breaks down because of that, not the other way round. A launch that failed has
+    nothing to do with it: whoever breaks down was launched."""
     first: dict[int, Complaint] = {}
     for complaint in found:
-        if complaint.person is not None and not complaint.end and complaint.level in (Level.TRANSPORT, Level.TIMEOUT):
+        waited = complaint.level in (Level.TRANSPORT, Level.TIMEOUT) and complaint.cause != "launch"
+        if complaint.person is not None and not complaint.end and waited:
             known = first.get(complaint.person)
             if known is None or _earlier(complaint, known):
                 first[complaint.person] = complaint

@@ -32,7 +32,7 @@ from suites.diagnose.holding import (
 )
 from suites.diagnose.mismatch import Mismatch, ended_mismatch
 from suites.diagnose.next_checks import NEXT
-from suites.diagnose.own_faults import alike, broken_alike, own_faults, unreached
+from suites.diagnose.own_faults import alike, broken_alike, overcome, own_faults, unreached
 from suites.diagnose.paths import cut_off, in_common
 from suites.diagnose.settings import differing_settings, unlike_hosts
 from suites.diagnose.stacks import standing_apart
@@ -146,7 +146,8 @@ def _cut_off(case: Case) -> Verdict | None:
 
 
 def _failed_path(case: Case) -> Verdict | None:
-    first = next((c for c in case.complaints if c.level == Level.TRANSPORT and c.cause), None)
+    paths = (c for c in case.complaints if c.level == Level.TRANSPORT and c.cause)
+    first = next((one for one in paths if not overcome(case, one)), None)
     if first is None:
         return None
     found = _by(case, first, "likely")

@@ -18,7 +18,7 @@ _SOME_CALLS = 8
 def own_faults(case: Case) -> list[Complaint]:
     """In their order, without launches that failed and were tried again."""
     own = [complaint for complaint in case.complaints if complaint.level == Level.INITIATING and complaint.cause]
-    return [complaint for complaint in own if not (complaint.cause == "launch" and _overcome(case, complaint))]
+    return [complaint for complaint in own if not overcome(case, complaint)]
 
 
 def alike(own: Sequence[Complaint]) -> frozenset[int]:
@@ -33,11 +33,15 @@ def alike(own: Sequence[Complaint]) -> frozenset[int]:
 
 
 def unreached(own: Sequence[Complaint]) -> tuple[Subject, ...]:
-    """All hosts on which nothing could be launched, where the first complaint is of one of them."""
+    """All hosts on which nothing could be launched, or that ran out of memory in just the same way, where the first
+    complaint is of one of them."""
     first = own[0]
-    if first.cause != "launch" or not first.about or any(subject.kind != "host" for subject in first.about):
+    if first.cause not in ("launch", "resource") or not first.about:
         return ()
-    found = (subject for one in own if one.cause == "launch" for subject in one.about if subject.kind == "host")
+    if any(subject.kind != "host" for subject in first.about):
+        return ()
+    alike_ones = (one for one in own if one.cause == first.cause and (one.cause == "launch" or one.what == first.what))
+    found = (subject for one in alike_ones for subject in one.about if subject.kind == "host")
     return tuple(dict.fromkeys(found))
 
 
@@ -50,8 +54,10 @@ def broken_alike(own: Sequence[Complaint]) -> tuple[Subject, ...]:
     return tuple(dict.fromkeys(subject for subject in found if subject.kind == "device"))
 
 
-def _overcome(case: Case, launch: Complaint) -> bool:
-    """A rank of the same log has gone far since, or broke down of its own."""
+def overcome(case: Case, launch: Complaint) -> bool:
+    """A launch failed, and a rank of the same log has gone far since, or broke down of its own."""
+    if launch.cause != "launch":
+        return False
     calls = (fact for fact in case.facts if isinstance(fact, Call | Track))
     return any(_gone_on(fact) and _behind(fact, launch) for fact in calls) or any(
         other.cause == "crashed" and other.raised and other.person is not None and _behind(other, launch)

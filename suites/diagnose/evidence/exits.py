@@ -58,6 +58,11 @@ _PATTERNS = (
     # paddle.distributed.launch, which counts those of its own host
     r"^Container rank (?P<local_rank>\d{1,5}) status failed cmd .{0,2000}? code (?P<code>-?\d{1,5}) log ",
     r"the trainer process with rank=\[(?P<ranks>\d[\d, ]{0,2000})\] was aborted",
+    # Intel's Hydra, of all that it had started on a host
+    (
+        rf"\bdownstream from host {_HOST} (?:was killed by signal (?P<signal>\d{{1,3}})|"
+        r"exited with status (?P<code>\d{1,3}))"
+    ),
     rf"\[NID \d{{1,9}}\].{{0,80}} PE RANK (?P<rank>\d{{1,9}}) exit signal (?P<name>{_NAMES})",
     rf"^(?:{_HOST} \| )?FAILED \| rc=(?P<code>\d{{1,3}}) >>",
     # a shell, of what its script has started
@@ -134,7 +139,8 @@ class Exits:
         "EXIT STATUS", "EXIT STRING", "time  ", "Process name: ", "Exit code: ", "rrorcode", "KILLED BY SIGNAL",
         "Abort(", "exited with code", "exit with status code", "HOROVOD_RANK=",
         "MPI process (rank: ", "died from signal", "FAILED | rc=",
-        "signal ", _ELASTIC, "Container rank ", "trainer process with rank=", ": line ", "= FAILURE",
+        "signal ", _ELASTIC, "downstream from host ",
+        "Container rank ", "trainer process with rank=", ": line ", "= FAILURE",
         "Child process with PID", "died unexpectedly", "ProcessExitedException",
     )  # fmt: skip
     awake: bool = False

@@ -1,6 +1,7 @@
 """What kubectl and operators tell of pods whose containers have ended: tables of pods, events, descriptions.
 
-Pods that a Deployment has made are no ranks of a job, as their names show: operators and servers are such.
+Pods that a Deployment has made are no ranks of a job, as their names show: operators and servers are such. Nor is the
+launcher of an MPIJob, which ends because of a rank.
 May import: facts, line.
 """
 
@@ -14,9 +15,10 @@ from suites.diagnose.evidence.line import Line
 from suites.diagnose.facts import Ended, Fact, Level, Subject, Trouble, Who
 
 _ANY = r"(?P<host>[a-z\d][a-z\d.-]{0,252})"
-_POD = rf"(?!\S{{1,200}}-[\da-f]{{8,10}}-[a-z\d]{{5}}\b){_ANY}"
-_SHORT_ROW = re.compile(rf"^{_ANY}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?OOMKilled\s")
-_ROW = re.compile(rf"^{_POD}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?(?:CrashLoopBackOff|Error)\s")
+_POD = rf"(?!\S{{1,200}}-[\da-f]{{8,10}}-[a-z\d]{{5}}\b|\S{{0,200}}-launcher\b){_ANY}"
+_NAMESPACE = r"(?:[a-z\d][a-z\d-]{0,62}\s{1,60})?"
+_SHORT_ROW = re.compile(rf"^{_NAMESPACE}{_ANY}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?OOMKilled\s")
+_ROW = re.compile(rf"^{_NAMESPACE}{_POD}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?(?:CrashLoopBackOff|Error)\s")
 _EVENTS = tuple(
     re.compile(pattern)
     for pattern in (

@@ -38,6 +38,16 @@ _SSH = (
         ("ssh -v {host} true", _MAX_STARTUPS),
     ),
     Known(
+        "ssh.lost", "not responding", rf"^Timeout, server {_HOST} not responding",
+        Level.TRANSPORT, "{host} did not answer ssh any more", "transport", "host",
+        ("whether {host} is up: `ssh {host} uptime`",),
+    ),
+    Known(
+        "ssh.lost", "closed by remote host", rf"^Connection to {_HOST} closed by remote host",
+        Level.TRANSPORT, "{host} has ended ssh while something ran there", "transport", "host",
+        ("whether {host} was restarted, or its sshd: `ssh {host} uptime`",),
+    ),
+    Known(
         "ssh.kex", "kex_exchange_identification", r"(?:kex|ssh|banner)\w{0,30}_identification: ",
         _NO_HOST, "a host cut off ssh before anything was run there", "launch",
         remedy=(_MAX_STARTUPS,),
@@ -126,6 +136,8 @@ _MPI = (
     Known("hydra.server", "unable to connect to server", rf"{_PROXY}.{{0,200}}unable to connect to server "
           r"(?P<peer_host>[\w.:-]+)", _OWN, "{host} does not reach {peer_host}, where mpiexec runs", "launch",
           "host", ("`getent hosts {peer_host}` and firewall rules on {host}",)),
+    Known("hydra.name", "unable to get host address for ", rf"unable to get host address for {_HOST} \(", _OWN,
+          "mpiexec finds no address for {host}", "launch", "host", ("getent hosts {host}",)),
     Known("hydra.start", "unable to run ", rf"unable to run (?:bstrap_)?proxy on {_HOST} \(", _OWN,
           "mpiexec could not start its proxy on {host}", "launch", "host", ("ssh {host} true",)),
     Known("hydra.executable", "execvp error on file", rf"(?:{_PROXY}.{{0,200}})?execvp error on "

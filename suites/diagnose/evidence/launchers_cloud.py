@@ -13,7 +13,9 @@ _POD = r"(?P<host>[a-z\d][a-z\d.-]{0,252})"
 _IP = r"(?P<address>[\da-fA-F.:]{2,45})"
 
 CLOUD = (
-    Known("kubernetes.oom", "OOMKilled", r"^(?!\s*Reason:\s|\S+\s+\d+/\d+\s).*\bOOMKilled\b", _OWN,
+    Known("kubernetes.oom", "OOMKilled",
+          r"^(?!\s*Reason:\s|(?:\S{1,63}\s{1,60})?\S{1,253}\s{1,90}\d{1,3}/\d{1,3}\s).*"
+          r'\bOOMKilled\b(?!"?\s{0,4}[:=]\s{0,4}false)', _OWN,
           "a container was killed for want of memory", "resource"),
     Known("kubernetes.evicted", "low on resource", r"[Tt]he node was low on resource: (?P<what>[\w-]{1,40})", _OWN,
           "a pod was evicted since its node ran out of {what}", "resource",
@@ -21,6 +23,17 @@ CLOUD = (
     Known("kubernetes.node", "NodeNotReady", rf"\bNodeNotReady\s{{1,40}}(?:pod|node)/{_POD}", Level.TRANSPORT,
           "the node of {host} is not ready: its kubelet is not heard of", "device", "host",
           ("`kubectl get nodes` and `kubectl describe node`; the log of the host",)),
+    Known("kubernetes.node", "NodeNotReady", r"\bNodeNotReady\b", Level.TRANSPORT,
+          "a node is not ready: its kubelet is not heard of", "device",
+          remedy=("`kubectl get nodes`: which; the log of the host",)),
+    Known("kubernetes.devices", "requested number of devices unavailable",
+          r"requested number of devices unavailable for (?P<what>[\w./-]{1,80})", Level.TRANSPORT,
+          "a node has fewer {what} than a pod wants: one is taken, or not well", "launch",
+          remedy=("`kubectl describe node`: Allocatable; the log of the device plugin there",)),
+    Known("kubernetes.volume", "MountVolume.", r"MountVolume\.\w{1,20} failed for volume \"(?P<what>[^\"]{1,200})\"",
+          Level.TRANSPORT, "a node cannot mount {what} for a pod", "launch", remedy=("kubectl describe pod",)),
+    Known("kubernetes.sandbox", "Failed to create pod sandbox", r"Failed to create pod sandbox: (?P<why>.{1,160})",
+          Level.TRANSPORT, "a node cannot make a pod: {why}", "launch", remedy=("kubectl describe pod",)),
     Known("kubernetes.evicted", "MPIJobEvicted", r"\bMPIJobEvicted\b", Level.TRANSPORT,
           "Kubernetes has evicted workers of the job", "resource",
           remedy=("`kubectl get events`: which pod was evicted, and why",)),

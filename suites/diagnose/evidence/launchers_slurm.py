@@ -74,6 +74,9 @@ SLURM = (
     Known("sge.server", "send message to qmaster", r"unable to send message to qmaster .{0,60}on host "
           r'"(?P<host>[\w.-]{1,255})"', Level.INITIATING, "Grid Engine on {host} does not answer", "launch", "host",
           ("`qstat -s r` there, and whether sge_qmaster runs on {host}",)),
+    Known("condor.memory", "gone over memory limit", r"(?:Error from \S{1,60}@(?P<host>[\w.-]{1,255}): )?Job has gone "
+          r"over memory limit of", Level.INITIATING, "HTCondor ended the job: it wanted more memory than it may",
+          "resource", "host", ("request_memory",)),
     Known("lsf.limit", "TERM_", r"^\s{0,4}TERM_(?:MEM|SWAP|PROCESS|THREAD)LIMIT: (?P<why>.{1,100})", Level.INITIATING,
           "LSF ended the job: {why}", "resource", remedy=("`bjobs -l JOB`: what was asked for and what was used",)),
     Known("lsf.ended", "TERM_", r"^\s{0,4}TERM_(?:RUNLIMIT|CPULIMIT|OWNER|ADMIN|PREEMPT\w{0,10}|DEADLINE): ",

@@ -27,7 +27,11 @@ _ERROR = re.compile(
 )
 """Some modules of Python name theirs with small letters: `socket.gaierror`, `struct.error`."""
 _GOES_ON = re.compile(r"^\s{0,40}(?:\| {1,40})?[A-Za-z\d'\"(]")
-_LAUNCHER = re.compile(r"^(?:srun|slurmstepd|mpirun|mpiexec|prterun|prte|pdsh@[\w.-]{1,99})\b")
+_LAUNCHER = re.compile(
+    r"^(?:(?:srun|slurmstepd|mpirun|mpiexec|prterun|prte|pdsh@[\w.-]{1,99})\b|(?:flux-job|parallel|clush): |"
+    r"\d{1,9}\.\d{3}s: (?:flux-shell|job\.)|\d{4}-\d\d-\d\d[T ]\d\d:|LAUNCH (?:INFO|ERROR) |Container rank |"
+    r"Process \d{1,9} exit with |(?:INFO|WARNING|ERROR):root:)"
+)
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<error>[^']{1,200})'")
 _WHAT = re.compile(r"^\s{0,9}what\(\):\s{0,9}(?P<message>\S.*)")
 _TOLD_BY_OTHERS = re.compile(

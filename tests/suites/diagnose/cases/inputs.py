@@ -6,6 +6,7 @@ from tests.suites.diagnose.cases import (
     dump_inputs,
     framework_inputs,
     hccl_inputs,
+    host_inputs,
     hostile_inputs,
     jax_inputs,
     launch_inputs,
@@ -20,6 +21,6 @@ from tests.suites.diagnose.cases import (
 
 CASES = (
     *nccl_inputs.CASES, *torch_inputs.CASES, *hccl_inputs.CASES, *dump_inputs.CASES, *hostile_inputs.CASES,
-    *other_inputs.CASES, *framework_inputs.CASES, *launch_inputs.CASES, *process_inputs.CASES,
+    *other_inputs.CASES, *framework_inputs.CASES, *launch_inputs.CASES, *process_inputs.CASES, *host_inputs.CASES,
     *mindspore_inputs.CASES, *report_inputs.CASES, *jax_inputs.CASES, *mixed_inputs.CASES,
 )  # fmt: skip
