@@ -227,12 +227,6 @@ def _of_ended(fact: Ended, people: People, order: int, waiting: Set[int | None],
     )  # fmt: skip
 
 
-def _named(fact: Ended, person: int | None, alone: str | None) -> str:
-    if person is None and fact.who.local_rank is not None:
-        return f"process {fact.who.local_rank} of {alone or 'its host'}"
-    return f"on {alone} a process" if alone else "its process"
-
-
 def _without_late_faults(found: Sequence[Complaint], said: Sequence[Fact]) -> list[Complaint]:
     """What has waited or lost a peer breaks down when it is ended, too; it is seldom told which rank that is."""
     faults = {n: fact.known_as for n, fact in enumerate(said) if isinstance(fact, Trouble) and fact.known_as in _FAULTS}
