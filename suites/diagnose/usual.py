@@ -52,7 +52,9 @@ def places(environ: Mapping[str, str]) -> list[Place]:
     ascend = environ.get("ASCEND_PROCESS_LOG_PATH") or (home and f"{home}/ascend/log")
     if ascend:
         found.append(Place("Ascend logs", f"{escape(ascend)}/**/*.log", ascend))
-    state = environ.get("XDG_STATE_HOME") or (home and f"{home}/.local/state")
+    state = environ.get("XDG_STATE_HOME", "")
+    if not state.startswith("/"):  # a relative one is none, says the specification
+        state = home and f"{home}/.local/state"
     if state:
         found.append(Place("records of opsdist's own runs", f"{escape(state)}/opsdist/*/*.ring", f"{state}/opsdist"))
     return found

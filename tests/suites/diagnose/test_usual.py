@@ -60,6 +60,16 @@ def test_runs_of_opsdist(tmp_path: Path, variable: bool) -> None:
     assert (one.files, one.command) == (1, f"opsdist diagnose deadlock {state}/opsdist")
 
 
+def test_a_relative_state_folder_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where runs are kept."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "state/opsdist/20260102T030405-7/rank-0.ring", tmp_path / ".local/state/opsdist/8/rank-0.ring")
+    environ = {"XDG_STATE_HOME": "state", "HOME": str(tmp_path)}
+    assert [one.command for one in look(places(environ)) if one.what.startswith("records")] == [
+        f"opsdist diagnose deadlock {tmp_path}/.local/state/opsdist"
+    ]
+
+
 def test_a_folder_whose_name_a_shell_would_read_otherwise(tmp_path: Path) -> None:
     folder = tmp_path / "my [old] dumps"
     write(folder / "dump_0")
