@@ -93,19 +93,19 @@ def _left_alone(facts: Iterable[Fact], table: Standings, people: People) -> froz
 
 
 def behind(table: Standings, people: People) -> Iterator[tuple[str, int, Call]]:
-    """Who is in a call that another one of the group is through: group, person and call. Of messages only those that
-    it is in before anything else: a sender may be through what its peer has not got to."""
+    """Who is in a call that another one of the group is through: group, person and call. Of messages those that it
+    sends, or is in before anything else: a sender may be through what its peer has not got to."""
     oldest = blockers(table)
     for group, standings in table.items():
         for person, standing in standings.items():
             call = standing.pending[0] if standing.pending else None
             if call is not None and any(other.passed(call.seq or 0) for other in standings.values()):
                 yield group, person, call
-            first = standing.messages[0] if standing.messages else None
-            if first is not None and oldest.get(person) is first:
-                batch = [call for call in standing.messages if _together(call, first)]
-                if all(_is_over_there(call, person, standings, people) for call in batch):
-                    yield group, person, first
+            for call in standing.messages:
+                if call.signature.op == "send" or oldest.get(person) is call:
+                    batch = (one for one in standing.messages if _together(one, call))
+                    if all(_is_over_there(one, person, standings, people) for one in batch):
+                        yield group, person, call
 
 
 def members(group: str, people: People, standings: Mapping[int, Standing]) -> tuple[int, ...]:

@@ -68,6 +68,17 @@ def test_who_does_not_come_out_of_a_message_that_the_other_end_is_through_waits_
     assert (told.name, told.culprits, told.at) == ("stuck", {0}, At("p", None, way))
 
 
+@pytest.mark.parametrize(("way", "name", "culprits"), [("send", "stuck", {0}), ("recv", "missing", {1})])
+def test_only_who_sends_has_come_to_what_the_other_end_is_through(way: str, name: str, culprits: set[int]) -> None:
+    """Rank 0 is in w before its message. What it receives may have been sent long before it gets to it."""
+    told = verdict(
+        group("p", 0, 1), group("w", 0, 1), waits_in("w", 0, 5, 1.0),
+        recorded(0, {(1, way == "send"): 3}, message(0, way, 1, 3, 2.0)), recorded(1, {(0, way != "send"): 3}),
+        Track(Who(1), Place("1.dump"), "w", 4, None, 4), telling=2,
+    )  # fmt: skip
+    assert (told.name, told.culprits) == (name, culprits)
+
+
 @pytest.mark.parametrize(("first", "known"), [(0, True), (1, False)])
 def test_messages_are_numbered_where_none_is_lost(first: int, known: bool) -> None:
     names = ["nccl:send 0->1", "nccl:recv 0<-1", "nccl:all_reduce", "nccl:send 0->1"]
