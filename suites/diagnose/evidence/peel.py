@@ -33,6 +33,7 @@ _WRAPPERS: Mapping[str, str] = {
     "torchx": r"(?P<host>[A-Za-z][\w-]{0,60}/\d{1,5}) (?:\[(?P<local_rank>\d{1,4})\]: ?|"
     r"(?=\[|\d{4}-|[\w.-]{1,80}:\d{1,8}:\d{1,8} \[))",
     "torchrun, rank": r"\[rank(?P<rank>\d{1,7})\]: ?",
+    "Lightning": r"\[rank: (?P<rank>\d{1,7})\] (?!Child process with PID)",
     "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",
     "kubectl logs --prefix": r"\[pod/(?P<host>[\w.-]{1,253})/[\w.-]{1,253}\] ?",
     "process before a rank": r"\[\d{2,8}\] (?=\[rank\d)",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from suites.diagnose.evidence.line import Line
+from suites.diagnose.evidence.line import Line, merged
 from suites.diagnose.evidence.records import begins
 from suites.diagnose.facts import NOBODY, Fact, Frame, Place, Raised, Who
 
@@ -18,6 +18,11 @@ _BEGINS = "Traceback (most recent call last):"
 _OF_RANK = re.compile(r"\(RANK (?P<rank>\d{1,7})\)\s*$")
 """Of whom it is, where torch.distributed.checkpoint tells all ranks what some of them have raised."""
 _OF_GROUP = "Exception Group Traceback"
+_RANK = re.compile(
+    r"(?<![a-z_])(?<!local[ -])(?<!node[ -])(?<!group[ -])rank[ :=_-]{0,3}(?P<rank>\d{1,7})\b", re.IGNORECASE
+)
+_LONGEST_PREFIX = 100
+_MOST_PREFIXES = 256
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _BAR = re.compile(r"^\s*[+|][ -]?[+|-]*\s?")
 _FRAME = re.compile(r'^\s{0,40}File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9})(?:, in (?P<function>.{1,300}))?$')
@@ -73,14 +78,37 @@ class Tracebacks:
     _thrown: dict[Who, str] = field(default_factory=dict)
     _last: Who = NOBODY
     """Whose traceback began last. Some loggers put a prefix before the first of its lines only."""
+    _prefixes: dict[str, Who] = field(default_factory=dict)
+    """What others put before each line, in forms of their own, and whom it names."""
+    _carried: set[Who] = field(default_factory=set)
+    """Speakers of whom it is known to stand before each line: one without it is not theirs."""
 
     def feed(self, line: Line) -> Iterable[Fact]:
-        yield from self._fed(line)
+        yield from self._fed(self._unprefixed(line))
         self.awake = bool(self._open)
 
     def end(self) -> Iterable[Fact]:
         for speaker in list(self._open):
             yield from self._close(speaker)
+
+    def _unprefixed(self, line: Line) -> Line:
+        """Without what stood before the beginning of a traceback too."""
+        at = line.text.find(_BEGINS)
+        if at > 0:
+            prefix = line.text[:at]
+            if not prefix.strip() or _OF_GROUP in line.text or at > _LONGEST_PREFIX:
+                return line
+            if len(self._prefixes) < _MOST_PREFIXES:
+                named = _RANK.search(prefix)
+                rank = Who(rank=int(named["rank"])) if named and line.who.rank is None else NOBODY
+                self._prefixes[prefix] = merged(line.who, rank)
+                self._carried.discard(self._prefixes[prefix])
+        for prefix, who in self._prefixes.items():
+            if line.text.startswith(prefix) or line.text == prefix.rstrip():
+                if at < 0:
+                    self._carried.add(who)
+                return replace(line, text=line.text[len(prefix) :], who=who)
+        return line
 
     def _fed(self, line: Line) -> Iterable[Fact]:
         if any(words in line.text for words in _CHAINED):
@@ -102,7 +130,8 @@ class Tracebacks:
             if not _TOLD_BY_OTHERS.search(found["message"]):
                 yield Raised(line.who, line.place(), error, found["message"])
         else:
-            who = self._last if line.who == NOBODY and NOBODY not in self._open else line.who
+            unnamed = line.who == NOBODY and NOBODY not in self._open and self._last not in self._carried
+            who = self._last if unnamed else line.who
             if (within := self._open.get(who)) is not None and not _goes_on(within, line):
                 yield from self._close(who)
 

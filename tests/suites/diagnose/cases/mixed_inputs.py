@@ -85,6 +85,9 @@ CASES = (
          + raised("asyncio.exceptions.CancelledError")}, "joined", (), ("allreduce", 33)),
     Case("all are in one call, and a logger of one may open no more files", {"job.log": "WARNING could not flush: "
          "[Errno 24] Too many open files: 'events'\n" + waiting(range(4))}, "joined", (), ("allreduce", 33)),
+    *(Case(f"an exception, each line behind `{before}`", {"job.log": raised("ValueError: bad shard", before)
+           + waiting((0, 1, 3))}, "crashed", ("rank 2",), ("allreduce", 33), "ValueError")
+      for before in ("[rank: 2] ", "rank 2 | ", "ERROR rank=2 ")),
     Case("a shell tells of a signal", {"job.log": "/srv/run.sh: line 14:  4711 Killed           python train.py\n"
          + waiting((0, 1, 3))}, "crashed", ("process",), ("allreduce", 33), "Killed"),
 )  # fmt: skip

@@ -128,3 +128,23 @@ def test_a_checkpoint_tells_all_ranks_who_has_raised() -> None:
 def test_names_of_exceptions_in_small_letters() -> None:
     text = _FIRST.replace("KeyError: 'part-7'", "socket.gaierror: [Errno -2] Name or service not known")
     assert [fact.error for fact in only(fed(tracebacks.Tracebacks(), text), Raised)] == ["socket.gaierror"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["rank 2 | ", "rank2: ", "(rank 2) ", "[Rank 2] ", "node0-rank2 ", "ERROR rank=2 ", "rank 2 - ERROR - "],
+)
+def test_whose_it_is_may_stand_before_each_line_in_a_form_of_its_own(before: str) -> None:
+    lines = ("Traceback (most recent call last):", '  File "/srv/a.py", line 8, in main', "    step()", "KeyError: 'x'")
+    mixed = "".join(f"{before}{line}\n{before.replace('2', '3')}loss 1.25\n" for line in lines)
+    (raised,) = only(fed(tracebacks.Tracebacks(), mixed), Raised)
+    assert (raised.who.rank, raised.error, raised.message) == (2, "KeyError", "'x'")
+    assert [frame.function for frame in raised.frames] == ["main"]
+
+
+@pytest.mark.parametrize("before", ["local_rank=2 ", "local rank 2: ", "node_rank 2 | ", "trainer 2> ", "W2: "])
+def test_what_stands_before_each_line_may_be_no_rank(before: str) -> None:
+    lines = ("Traceback (most recent call last):", '  File "/srv/train.py", line 8, in main', "", "KeyError: 'x'")
+    text = "".join(f"{before}{line}".rstrip() + "\n" for line in lines)
+    (raised,) = only(fed(tracebacks.Tracebacks(), text), Raised)
+    assert (raised.who.rank, raised.error) == (None, "KeyError")
