@@ -219,6 +219,7 @@ DEVICE = (
         Level.INITIATING,
         "its GPU is held by another process, or has failed", "resource", "speaker",
         ("`nvidia-smi` there: processes, and the compute mode (exclusive)",),
+        "NCCL WARN",  # which tells its process too
     ),
     Known(
         "cuda.nvlink", "uncorrectable NVLink error", r"CUDA error: uncorrectable NVLink error", Level.INITIATING,
