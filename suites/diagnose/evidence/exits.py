@@ -65,8 +65,11 @@ _PATTERNS = (
     ),
     rf"\[NID \d{{1,9}}\].{{0,80}} PE RANK (?P<rank>\d{{1,9}}) exit signal (?P<name>{_NAMES})",
     rf"^(?:{_HOST} \| )?FAILED \| rc=(?P<code>\d{{1,3}}) >>",
-    # a shell, of what its script has started
-    rf": line \d{{1,7}}:\s{{1,9}}(?P<pid>\d{{1,9}}) (?P<name>{_NAMES})\b(?!.*HOROVOD_RANK=)",
+    # a shell, of what its script has started; others of its programs are no ranks
+    (
+        rf": line \d{{1,7}}:\s{{1,9}}(?P<pid>\d{{1,9}}) (?P<name>{_NAMES})\b(?!.*HOROVOD_RANK=)"
+        r".{1,200}?\b(?:python[\d.]{0,6}|torchrun|accelerate|deepspeed|msrun) "
+    ),
     r"^(?P<host>[A-Za-z][\w.-]{0,100}[-_]\d{1,5}) exited with code (?P<code>\d{1,3})$",
     r"\brecord state: (?P<host>[\w.-]{1,253})\[(?P<local_rank>\d{1,4})\] = FAILURE",
 )

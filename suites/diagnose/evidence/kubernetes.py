@@ -16,9 +16,13 @@ from suites.diagnose.facts import Ended, Fact, Level, Subject, Trouble, Who
 
 _ANY = r"(?P<host>[a-z\d][a-z\d.-]{0,252})"
 _POD = rf"(?!\S{{1,200}}-[\da-f]{{8,10}}-[a-z\d]{{5}}\b|\S{{0,200}}-launcher\b){_ANY}"
-_NAMESPACE = r"(?:[a-z\d][a-z\d-]{0,62}\s{1,60})?"
-_SHORT_ROW = re.compile(rf"^{_NAMESPACE}{_ANY}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?OOMKilled\s")
-_ROW = re.compile(rf"^{_NAMESPACE}{_POD}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?(?:CrashLoopBackOff|Error)\s")
+_NAMESPACE = r"(?:(?!kube-|monitoring\s|\S{1,60}-system\s)[a-z\d][a-z\d-]{0,62}\s{1,60})?"
+_SINCE = r"\s{1,40}\d{1,6}(?: \([^)]{1,30} ago\))?\s{1,40}\d{1,6}[smhdy]"
+"""How often it has begun again, and for how long there is such a pod."""
+_SHORT_ROW = re.compile(rf"^{_NAMESPACE}{_ANY}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?OOMKilled{_SINCE}")
+_ROW = re.compile(
+    rf"^{_NAMESPACE}{_POD}\s{{1,90}}\d{{1,3}}/\d{{1,3}}\s{{1,40}}(?:Init:)?(?:CrashLoopBackOff|Error){_SINCE}"
+)
 _EVENTS = tuple(
     re.compile(pattern)
     for pattern in (

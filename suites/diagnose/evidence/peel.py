@@ -31,7 +31,7 @@ _WRAPPERS: Mapping[str, str] = {
     "SageMaker": r"\[\d{1,7},mpirank:(?P<rank>\d{1,7}),(?P<host>[\w.-]{1,253})\]<(?:stdout|stderr|stddiag)>: ?",
     # torchrun's own prefix behind it is of the ranks of one replica
     "torchx": r"(?P<host>[A-Za-z][\w-]{0,60}/\d{1,5}) (?:\[(?P<local_rank>\d{1,4})\]: ?|"
-    r"(?=\[|\d{4}-|[\w.-]{1,80}:\d{1,8}:\d{1,8} \[))",
+    r"(?=\[rank\d|\[?[EWIF]\d{3,4} |[\w.-]{1,80}:\d{1,8}:\d{1,8} \[))",
     "torchrun, rank": r"\[rank(?P<rank>\d{1,7})\]: ?",
     "Lightning": r"\[rank: (?P<rank>\d{1,7})\] (?!Child process with PID)",
     "torchrun, local rank": r"\[(?:default|trainer|worker)(?P<local_rank>\d{1,4})\]: ?",

@@ -95,4 +95,17 @@ CASES = (
          "exited and exit-timeout=30s has expired\nflux-job: task(s) exited with exit code 1\n"},
         "crashed", ("rank 2",), None, "shape mismatch",
     ),
+    Case(
+        "V017 a pod that is no rank, and a line that tells of no pod",
+        {"job.log": "kube-system   proxy-x2k4p   0/1   CrashLoopBackOff   9   25m\nbatch 3/10 Error 0.12\n"},
+        "undecided",
+    ),
+    Case(
+        "V018 a program was killed that is no rank",
+        {"job.log": "./watch.sh: line 3:  221 Killed                  nvidia-smi dmon\n[rank3]:[E310 "
+         "03:01:12.000000001 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective operation timeout: "
+         "WorkNCCL(SeqNum=100, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600001 "
+         "milliseconds before timing out.\n"},
+        "undecided",
+    ),
 )  # fmt: skip
