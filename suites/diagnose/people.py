@@ -239,13 +239,13 @@ class _Book:
         members = [key for key in self._parent if isinstance(key, tuple) and key[:2] == ("group", group)]
         return any(_is_rank(root := self._root(key)) and root != ("rank", key[2]) for key in members)
 
-    def claimed(self) -> dict[int, set[int]]:
-        """Ranks that are said to have a process's number, on a host that is not told."""
-        found: dict[int, set[int]] = defaultdict(set)
+    def claimed(self) -> dict[Hashable, set[int]]:
+        """Ranks that are said to be a process of a number, on a host by its short name or on one that is not told."""
+        found: dict[Hashable, set[int]] = defaultdict(set)
         for told in self._told.values():
             for who in told:
-                if who.pid is not None and who.host is None and who.rank is not None:
-                    found[who.pid].add(who.rank)
+                if who.pid is not None and who.rank is not None:
+                    found["process", _short(who.host), who.pid].add(who.rank)
         return found
 
     def people(self, groups: dict[str, Group], notes: list[str]) -> People:
@@ -299,17 +299,17 @@ def _find_devices(people: People) -> None:
             people._numbers[key] = found[0]
 
 
-def _find_processes(people: People, claimed: Mapping[int, Set[int]]) -> None:
+def _find_processes(people: People, claimed: Mapping[Hashable, Set[int]]) -> None:
     """Who is known by a process's number only, as in a kernel's log, is the one rank of that number, if there is just
-    one: in containers several have the same."""
+    one: in containers several have the same, and hosts of two domains may have one name."""
+    for key, ranks_there in claimed.items():
+        if len(ranks_there) > 1:
+            del people._numbers[key]
     found: dict[int, list[tuple[Hashable, str | None, int]]] = defaultdict(list)
     for key, number in people._numbers.items():
         if isinstance(key, tuple) and key[0] == "process":
             found[key[2]].append((key, key[1], number))
-    for pid, ones in found.items():
-        if len(claimed.get(pid, ())) > 1:
-            del people._numbers["process", None, pid]
-            continue
+    for ones in found.values():
         ranks = {number for _, _, number in ones if people.persons[number].rank is not None}
         others = [(key, host) for key, host, number in ones if number not in ranks]
         if len(ranks) != 1 or len(others) != 1:

@@ -68,6 +68,11 @@ GROUPS = (
         "its communicator was given up after an error",
     ),
     Known(
+        "torch.remote_error", "remote process exited or there was",
+        r"[NHXM]CCL error in.{0,400}remote process exited or there was a network error", Level.CASCADE,
+        "a peer of it is gone, or not reached",
+    ),
+    Known(
         "torch.remote_error", "ncclRemoteError", r"ncclRemoteError", Level.CASCADE,
         "a peer has ended, or the way to it",
     ),

@@ -97,6 +97,19 @@ CASES = (
         "crashed", ("rank 3",), None, "signal 6",
     ),
     Case(
+        "U49 mpirun tells of one that aborted, which had lost a peer",
+        {"job.log": "[rank1]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3690, remote "
+         "process exited or there was a network error, NCCL version 2.21.5\nmpirun noticed that process rank 1 with "
+         "PID 2330 on node cn27 exited on signal 6 (Aborted).\n"},
+        "undecided",
+    ),
+    Case(
+        "U50 hosts of two domains have one name",
+        {"job.log": _hydra(0, 4410, "n1.east", 9, "Killed") + _hydra(1, 4410, "n1.west", 9, "Killed")
+         + f"Mar 10 03:11:12 n1 kernel: {_killed(4410)}"},
+        "resource", (), None, "4410",
+    ),
+    Case(
         "U10 PRRTE tells who left, in one line",
         {"job.log": "prterun detected that one or more processes exited with non-zero status,\nthus causing the job to "
          "be terminated. The first process to do so was:\n\n   Process name: [prterun-gx14-71230@1,1] Exit code:    "
