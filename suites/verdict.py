@@ -10,6 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+WHO_STOPPED = (
+    "who stopped it: a debugger, job control, a suspended container; in a job that still runs, `kill -CONT PID` lets "
+    "it go on"
+)
+"""What to look for. opsdist's own ranks are ended with their run, so none of them can go on."""
+
 Kind = Literal["failure", "exit", "silent", "silence", "launch", "agent", "unreachable", "outside"]
 
 
@@ -266,10 +272,7 @@ def _silent(faults: Sequence[Fault]) -> _Cause | None:
     before = not stopped or all(fault.phase in ("start", "rendezvous") for fault in guilty)
     advice = []
     if stopped:
-        pids = " ".join(str(fault.pid) for fault in stopped)
-        advice.append(
-            f"who stopped it: a debugger, job control, a suspended container; `kill -CONT {pids}` lets it go on"
-        )
+        advice.append(WHO_STOPPED)
     else:
         advice.append("`py-spy dump --pid PID` on that rank while it hangs; what its device does")
     explanation = "; ".join(words(fault) for fault in guilty)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from suites.diagnose.facts import Ended, Fact, Level, Place, Raised, Subject, Trouble, Waiting, Who
-from suites.verdict import Fault
+from suites.verdict import WHO_STOPPED, Fault
 
 _MISMATCH = "MismatchError"
 _STOPPED = ("T", "t")
@@ -24,8 +24,7 @@ def of_fault(fault: Fault, who: Who, place: Place) -> Iterator[Fact]:
         case "failure" if fault.error != _MISMATCH:
             yield Raised(who, place, fault.error, fault.message)
         case "silent" if (fault.state or "").startswith(_STOPPED):
-            advice = f"who stopped it: a debugger, job control, a container; `kill -CONT {fault.pid}` lets it go on"
             yield Trouble(
                 who, place, Level.INITIATING, f"its process is stopped (state {fault.state})", "stuck",
-                (Subject("rank", who),), (advice,), "opsdist.stopped",
+                (Subject("rank", who),), (WHO_STOPPED,), "opsdist.stopped",
             )  # fmt: skip

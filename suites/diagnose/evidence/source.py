@@ -141,7 +141,8 @@ def _of_path(path: str, seen: _Seen) -> Iterator[Source | Unread]:
                     yield from _of_path(os.path.join(path, name), seen)
             return
         if not stat.S_ISREG(status.st_mode):
-            yield Unread(path, "no plain file")
+            is_pipe = stat.S_ISFIFO(status.st_mode)
+            yield Unread(path, "a pipe: give it as standard input, with - as PATH" if is_pipe else "no plain file")
             return
         who = merged(owner(os.path.realpath(path)), owner(path)) if os.path.islink(path) else owner(path)
         if same := seen.like(path, status, who):

@@ -61,7 +61,8 @@ def test_a_folder_is_read_in_the_order_of_numbers_and_once(tmp_path: Path) -> No
     assert list(contents(tmp_path)) == [
         f"{tmp_path}/{name}" for name in ("deep/rank_1.log", "pipe", "rank_9.log", "rank_10.log")
     ]
-    assert contents(tmp_path)[f"{tmp_path}/pipe"] == "no plain file"
+    assert contents(tmp_path)[f"{tmp_path}/pipe"] == "a pipe: give it as standard input, with - as PATH"
+    assert contents("/dev/null")["/dev/null"] == "no plain file"
 
 
 def test_what_is_not_there_or_closed_is_told(tmp_path: Path) -> None:
