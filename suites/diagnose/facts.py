@@ -125,7 +125,7 @@ class Signature:
 
     def __str__(self) -> str:
         words = [self.op]
-        if self.count is not None or self.dtype:
+        if self.count or self.dtype:  # a barrier has a count of 0, and no elements
             amount = "" if self.count is None else str(self.count)
             words.append(f"of {' '.join(part for part in (amount, self.dtype) if part)}")
         words += [self.operator] if self.operator else []

@@ -20,8 +20,8 @@ MESSAGES = "messages"
 """Stands for the group of all that ranks send to each other one by one: every pair has one of its own in the ring."""
 _LATEST = 64
 _BARRIER = "barrier"
-_WITHOUT_COUNT = ("alltoallv", _BARRIER)
-"""The ring has 0 for it: it moves nothing, or each rank has counts of its own."""
+_UNEVEN = "alltoallv"
+"""Each rank has counts of its own, and the ring has 0 for it."""
 _MOMENT_SECONDS = 1.0
 """Longer than most calls take, and shorter than anybody looks at a run that hangs before ending it."""
 
@@ -104,7 +104,7 @@ def _call(entry: Entry, group: str, who: Who, place: Place, epoch: float | None)
     op = entry.collective or "unknown"
     if entry.peer is not None:
         op = "send" if entry.sends else "recv"
-    count = None if op in _WITHOUT_COUNT and not entry.count else entry.count
+    count = None if op == _UNEVEN and not entry.count else entry.count
     step = None
     if entry.outcome != "done" and entry.steps:
         step = f"{entry.step + 1} of {entry.steps}" + (f" of {entry.algorithm}" if entry.algorithm else "")

@@ -23,7 +23,9 @@ from suites.verdict import Fault, report, words
 RANKS = 3
 
 
-def taken(rank: int, begun: int, seconds: float, *, unnamed: int = 0, collective: str = "barrier") -> bytes:
+def taken(
+    rank: int, begun: int, seconds: float, *, unnamed: int = 0, collective: str = "barrier", count: int = 0
+) -> bytes:
     """The snapshot of a rank that is in its call number `begun` for so many seconds, and before that came to as many
     of groups without a name."""
     descriptor = ring.memory()
@@ -37,7 +39,7 @@ def taken(rank: int, begun: int, seconds: float, *, unnamed: int = 0, collective
         for number in range(1, unnamed + 1):
             recorder.enter(CallTag(2, number, kind, 0, 0, 0, 0), 0, 0, 0)
         for number in range(1, begun + 1):
-            record = recorder.enter(CallTag(1, number, kind, 0, 0, 0, 0), group, program, 0)
+            record = recorder.enter(CallTag(1, number, kind, 0, 0, 0, count), group, program, 0)
             if number < begun:
                 record.leave(None)
         data = ring.snapshot(descriptor)
@@ -134,6 +136,13 @@ def test_what_was_seen_of_ranks_counts_in_a_run_that_was_kept(
     verdict = diagnose([str(tmp_path)], ["opsdist"], now()).record()["verdict"]
     assert (verdict["class"], [culprit["rank"] for culprit in verdict["culprits"]]) == named
     assert verdict["initiating"]["text"] == words(fault)
+
+
+def test_a_barrier_is_no_allreduce_of_one_element(tmp_path: Path, rings: dict[int, bytes]) -> None:
+    """Only torch makes one of the other, and it has no rings."""
+    verdict = whole(tmp_path, {**rings, 1: taken(1, 5, 60.0, collective="allreduce", count=1)})["verdict"]
+    assert verdict["class"] == "mismatch"
+    assert [side["signature"] for side in verdict["sides"]] == ["barrier", "allreduce of 1 int8 sum"]
 
 
 def test_what_has_no_count_is_not_said_to_move_nothing(tmp_path: Path, rings: dict[int, bytes]) -> None:
