@@ -59,20 +59,19 @@ class Case:
         return frozenset(person for table in self.table.values() for person, standing in table.items() if standing.cut)
 
     def _of_failed_calls(self) -> frozenset[int]:
+        loose = {group for group in self._loose() if not all_heard(group, self.people, self.telling)}
         return self.waits.failed | frozenset(
             person
             for group, table in self.table.items()
             for person, standing in table.items()
             if standing.pending
             and (through := {other for other in table if table[other].passed(standing.front or 0)})
-            and (through <= self.waits.failed or self._may_have_failed(group, person, through))
+            and (through <= self.waits.failed or (group in loose and self._may_have_failed(group, person, through)))
         )
 
     def _may_have_failed(self, group: str, person: int, through: Set[int]) -> bool:
-        """Whether the call that it is in may have failed for all who are through: somebody is not heard, and they have
-        begun nothing since but what it has begun as well without coming out."""
-        if group not in self._loose() or all_heard(group, self.people, self.telling):
-            return False
+        """Whether the call that it is in may have failed for all who are through: they have begun nothing since but
+        what it has begun as well without coming out."""
         seq = self.table[group][person].front or 0
         together = {
             (call.group, call.seq) for table in self.table.values() if person in table for call in table[person].pending

@@ -55,7 +55,7 @@ def has_gone_on(person: int, group: str, seq: int, table: Standings, together: S
         if call.entered is not None
     ]
     since = next((call.entered for call in begun if (call.group, call.seq) == (group, seq)), None)
-    if since is None or not begun:
+    if since is None:
         return True  # it was so long ago that it is not among the last ones
     return any((call.entered or 0.0) > since and (call.group, call.seq) not in together for call in begun)
 

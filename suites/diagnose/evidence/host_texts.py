@@ -18,11 +18,6 @@ ROWS = (
     Known("earlyoom", "sending SIG", r"sending SIG(?:TERM|KILL) to process (?P<pid>\d{1,9}) (?:uid \d{1,9} )?"
           r'"(?P<name>[^"]{1,40})": ', Level.INITIATING,
           "earlyoom has ended {name}, since its host ran out of memory", "resource", "speaker", _MEMORY),
-    # nvidia-smi, and what asks NVML
-    Known("nvml.lost", "GPU is lost", r"(?:device handle for (?:GPU\d{0,4}:? )?"
-          r"(?P<device>[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d).{0,40})?\bGPU is lost\b", Level.INITIATING,
-          "a GPU is lost: the driver does not reach it any more", "device", "device",
-          ("`dmesg | grep -i xid` on that host; it needs a reset of the GPU, or a restart",)),
     Known("kernel.panic", "Kernel panic - not syncing", r"Kernel panic - not syncing: (?P<why>.{1,80})",
           Level.INITIATING, "the kernel of a host broke down: {why}", "device", "host",
           ("the lines before it, by serial console, pstore or kdump; `journalctl -k -b -1` after the next boot",)),

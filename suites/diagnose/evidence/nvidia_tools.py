@@ -10,16 +10,16 @@ from suites.diagnose.evidence.known import Known
 from suites.diagnose.facts import Level
 
 _OWN = Level.INITIATING
-_BUS = r"GPU ?(?P<device>[\da-fA-F]{4,8}:[\da-fA-F:.]{4,12})"
+_BUS = r"GPU(?:\d{1,4}:)? ?(?P<device>[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.\d)"
+_HANDLE = "Unable to determine the device handle"
 _LOST = ("`dmesg | grep -i -e xid -e 'fallen off'` there; reboot, and take the GPU out of service if it comes again",)
 _DRIVER = ("`cat /proc/driver/nvidia/version` against `modinfo nvidia` there; reload the driver after an update",)
 
 ROWS = (
-    Known("nvidia.lost", "Unable to determine the device handle",
-          rf"Unable to determine the device handle for {_BUS}: (?P<why>[\w ]{{3,40}})", _OWN,
+    Known("nvidia.lost", _HANDLE, rf"{_HANDLE} for {_BUS}: (?P<why>[\w ]{{3,40}})", _OWN,
           "the GPU {device} does not answer: {why}", "device", "device", _LOST),
-    Known("nvidia.lost", "NVMLError_GpuIsLost", r"NVMLError_GpuIsLost\b", _OWN, "a GPU does not answer any more",
-          "device", "device", _LOST),
+    Known("nvidia.lost", "GPU is lost", r"\bGPU is lost\b", _OWN, "a GPU does not answer any more",
+          "device", "device", _LOST, unless=_HANDLE),
     Known("nvidia.version", "version mismatch",
           r"(?i)(?:NVML: Driver/library version mismatch|detected an NVML/RM version mismatch)", _OWN,
           "the driver is another one than its library", "config", "host", _DRIVER),

@@ -34,6 +34,9 @@ CASES = (
          "(run with NCCL_DEBUG=WARN for details)")}, "undecided"),
     Case("a GPU that nvidia-smi cannot reach", {"job.log": "Unable to determine the device handle for GPU0000:4E:00.0: "
          "Unknown Error\n" + waiting(range(4))}, "device", ("device 0000:4E:00.0",), None, "device handle"),
+    Case("a GPU that nvidia-smi cannot reach, told with its number",
+         {"job.log": "Unable to determine the device handle for GPU1: 0000:34:00.0: Unknown Error\n"},
+         "device", ("device 0000:34:00.0",), None, "Unable to determine"),
     Case("a GPU that is lost to its own rank", {"job.log": raised("pynvml.NVMLError_GpuIsLost: GPU is lost", "[rank2]: "
          ) + waiting((0, 1, 3))}, "device", ("device of rank 2",), None, "GpuIsLost"),
     Case("memory that NVSHMEM cannot register", {"job.log": "/srv/nvshmem/src/modules/transport/ibrc/ibrc.cpp:473: "
