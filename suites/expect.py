@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from suites.report import Finding, Measurement, Status
 
+IMPLAUSIBLE_CHECK = "perf.implausible"
+
 
 @dataclass(frozen=True, slots=True)
 class BusFloor:
@@ -50,7 +52,7 @@ def _judge(floor: BusFloor, measurements: Sequence[Measurement]) -> list[Finding
 def judge_plausibility(measurements: Sequence[Measurement]) -> list[Finding]:
     return [
         Finding(
-            "perf.implausible",
+            IMPLAUSIBLE_CHECK,
             Status.ERROR,
             f"{m.case.describe()}: {m.efficiency:.0%} of the ceiling ({m.ceiling.source}), twice: no figure to believe",
             remedy="give the true ceiling with --peak, or look for what else ran while the ceiling was measured",

@@ -44,7 +44,7 @@ def _sends_much(data: bytes) -> bool:
 def test_all_sizes_in_and_out_of_place_are_right(space: RunSpace, sync: str) -> None:
     arguments = ("allreduce", "--backend", "mpi", "-n", "2", "--size", "8,1K,1M", "--both", "--sync", sync)
     with perf(space, *arguments) as run:
-        assert run.code() == 0, run.stderr
+        run.measured()
     validate(run.record)
     rows = run.record["results"]
     assert [(row["backend"], row["algorithm"], row["size"]) for row in rows] == [

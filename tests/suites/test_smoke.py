@@ -12,6 +12,7 @@ import pytest
 import suites.smoke
 from suites.catalogue import Setting
 from suites.errors import SuiteError
+from suites.expect import IMPLAUSIBLE_CHECK
 from suites.hostinfo import Looked, Wanted
 from suites.launch import crew
 from suites.report import Finding, Status, WrongData
@@ -60,6 +61,9 @@ OVER = ToldRun(
     3, [row(skipped="the time budget was used up")], findings=[Finding("perf.cases", Status.ERROR, "budget")]
 )
 
+DOUBTED = Finding(IMPLAUSIBLE_CHECK, Status.ERROR, "111% of the ceiling", remedy="look for what else ran")
+LOST = Finding("perf.deadlock", Status.ERROR, "rank 1 is gone")
+
 
 @pytest.mark.parametrize(
     ("name", "told", "status"),
@@ -82,6 +86,7 @@ OVER = ToldRun(
         ("smoke.performance", ToldRun(0, [row(MEDIUM, 2e9), row(LARGE, 0.99e9)]), Status.WARN),
         ("smoke.performance", ToldRun(0, [row(MEDIUM, 2e9)]), Status.ERROR),
         ("smoke.performance", OVER, Status.ERROR),
+        ("smoke.performance", ToldRun(3, [row(MEDIUM), row(LARGE)], findings=[DOUBTED, DOUBTED]), Status.WARN),
     ],
 )
 def test_verdicts(monkeypatch: pytest.MonkeyPatch, name: str, told: ToldRun, status: Status) -> None:
@@ -89,6 +94,11 @@ def test_verdicts(monkeypatch: pytest.MonkeyPatch, name: str, told: ToldRun, sta
     (finding,) = BY_NAME[name].run(SETTING)
     assert (finding.check, finding.status) == (name, status)
     assert finding.remedy or status in (Status.PASS, Status.ERROR) or finding.message == "wrong"
+
+
+def test_a_lost_rank_is_no_warning_also_where_a_figure_is_not_to_be_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites.smoke, "PerfRun", ToldRun(3, [row(MEDIUM)], culprits(1), [DOUBTED, LOST]))
+    assert [finding.status for finding in BY_NAME["smoke.performance"].run(SETTING)] == [Status.ERROR, Status.ERROR]
 
 
 def test_a_wrong_plan_fails_the_proofs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,7 +160,7 @@ def test_a_smaller_mtu_on_one_host_works_and_is_said(hosts: Lab, space: RunSpace
     hosts.hosts[1].mtu(1400)
     try:
         with run(hosts, space, "allreduce", "--size", "1M", "--loop", "4", "--cache", "warm", *HOSTS) as ended:
-            assert ended.code() == 0, ended.stderr
+            ended.measured()
     finally:
         hosts.hosts[1].mtu(1500)
     assert ended.record["results"][0]["out_of_place"]["nwrong"] == 0
